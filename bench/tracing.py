@@ -1,6 +1,7 @@
 """Memory traces beside the truth, and what they cost.
 
     cargo build --release -p godwit-cli
+    pip install -r bench/requirements.txt
     python bench/tracing.py truth        # needs valgrind
     python bench/tracing.py overhead
 
@@ -14,6 +15,7 @@ Everything runs with one thread in `truth`: with several, one run of a query dif
 
 import argparse
 import bisect
+import csv
 import json
 import os
 import re
@@ -23,13 +25,15 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "target/release/godwit"
 
-LOAD = re.compile(rb"^ L ([0-9a-f]+),", re.MULTILINE)
+# Loads, and instructions that load, change and store.
+LOAD = re.compile(rb"^ [LM] ([0-9a-f]+),", re.MULTILINE)
 IDLE_SECONDS = 1.0
 ANSWER_SECONDS = 900
 
@@ -41,7 +45,7 @@ CREATE TABLE item AS
 CREATE TABLE customer AS SELECT i AS key, i % 7 AS region FROM range({keys}) AS r(i);
 CHECKPOINT;
 """
-ROWS = 60_000
+ROWS = 200_000
 KEYS = 5_000
 
 # Few rows come out, as the shell would load more for them than the queries for all others.
@@ -52,6 +56,9 @@ QUERIES = {
     "sort": "SELECT max(place) FROM (SELECT row_number() OVER (ORDER BY price, id) AS place FROM item)",
     "dictionary decoding": "SELECT max(name || id) FROM item",
 }
+WARM_RUNS = 3
+# Samples tell when loads were made. Each takes hundreds of instructions, which are seen, too.
+MARKS_THRESHOLD = 100
 # Settings that leave one way to run each query.
 SETTINGS = "SET threads = 1; SET adaptive_compression = 'off'; SET join_filters = false;"
 
@@ -62,8 +69,8 @@ class Shell:
     def __init__(self, program: Path, folder: Path, database: Path):
         self.pipe = folder / "loads"
         os.mkfifo(self.pipe)
-        self.loads: Counter[int] = Counter()
-        self.counts = False
+        self.blocks: list[bytes] = []
+        self.keeps = False
         self.last_seen = time.monotonic()
         threading.Thread(target=self.read, daemon=True).start()
         command = ["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={self.pipe}", program, database]
@@ -76,19 +83,20 @@ class Shell:
 
     def read(self) -> None:
         with open(self.pipe, "rb", buffering=0) as pipe:
-            rest = b""
             while block := pipe.read(1 << 20):
                 self.last_seen = time.monotonic()
-                if self.counts:
-                    lines, _, rest = (rest + block).rpartition(b"\n")
-                    self.loads.update(LOAD.findall(lines))
-                else:
-                    rest = b""
+                if self.keeps:
+                    self.blocks.append(block)
 
-    def run(self, script: str, counts: bool = False) -> None:
+    def loads(self) -> np.ndarray:
+        """The addresses that were loaded from in the statements that were kept, in order."""
+        found = LOAD.findall(b"".join(self.blocks))
+        return np.fromiter((int(address, 16) for address in found), dtype=np.uint64, count=len(found))
+
+    def run(self, script: str, keeps: bool = False) -> None:
         """Runs statements, and returns when the process has nothing more to do."""
         self.wait_until_idle()
-        self.counts = counts
+        self.keeps = keeps
         mark = f"done-{time.monotonic_ns()}"
         self.process.stdin.write(f"{script}\nSELECT '{mark}';\n")
         self.process.stdin.flush()
@@ -101,7 +109,7 @@ class Shell:
             if time.monotonic() > deadline:
                 raise SystemExit(f"no answer to {script}")
         self.wait_until_idle()
-        self.counts = False
+        self.keeps = False
 
     def wait_until_idle(self) -> None:
         while time.monotonic() - self.last_seen < IDLE_SECONDS:
@@ -111,13 +119,6 @@ class Shell:
         self.process.stdin.close()
         self.process.stdout.read()
         self.process.wait(ANSWER_SECONDS)
-
-
-@dataclass
-class Place:
-    address: int
-    end: int
-    object: str
 
 
 def footer(path: Path) -> dict:
@@ -134,33 +135,67 @@ def name_of(known: dict) -> str:
     return known["path"].rpartition(".")[2] if known["query"] is not None else known["path"]
 
 
-def true_shares(trace: dict, loads: Counter) -> dict[str, float]:
+def true_shares(trace: dict, samples: list[dict], loads: np.ndarray) -> dict[str, float]:
     """The share of each object in the loads of the memory that objects have."""
-    # The last range of an address counts: structures of the query are gone before anything takes their place.
-    ranges = sorted((r["from"], r["address"], r["bytes"], name_of(o)) for o in trace["objects"] for r in o["ranges"])
-    places: dict[int, Place] = {}
-    for _, address, size, name in ranges:
-        places[address] = Place(address, address + size, name)
-    ordered = sorted(places.values(), key=lambda place: place.address)
-    starts = [place.address for place in ordered]
     totals: Counter[str] = Counter()
-    for written, count in loads.items():
-        address = int(written, 16)
-        at = bisect.bisect_right(starts, address) - 1
-        if at >= 0 and address < ordered[at].end:
-            totals[ordered[at].object] += count
+    times = times_of(samples, loads)
+    order = np.argsort(loads, kind="stable")
+    ordered = loads[order]
+    for known in trace["objects"]:
+        for memory in known["ranges"]:
+            first, end = np.searchsorted(ordered, [memory["address"], memory["address"] + memory["bytes"]])
+            # Other things may have been there before, and will be later.
+            then = times[order[first:end]]
+            until = np.inf if memory["until"] is None else memory["until"]
+            totals[name_of(known)] += int(((memory["from"] <= then) & (then < until)).sum())
     whole = sum(totals.values())
     return {name: count / whole for name, count in totals.items()}
 
 
+def times_of(samples: list[dict], loads: np.ndarray) -> np.ndarray:
+    """When loads were made, by the trace's clock: samples of addresses that were loaded from once tell it."""
+    addresses, positions, counts = np.unique(loads, return_index=True, return_counts=True)
+    sampled, indices, repeats = np.unique(
+        np.array([sample["address"] for sample in samples], dtype=np.uint64), return_index=True, return_counts=True
+    )
+    once = sampled[repeats == 1]
+    indices = indices[repeats == 1]
+    at = np.searchsorted(addresses, once).clip(max=len(addresses) - 1)
+    known = (addresses[at] == once) & (counts[at] == 1)
+    marks = sorted(zip((samples[i]["time"] for i in indices[known]), positions[at[known]]))
+    # Kernels tell of loads after the fact, and now and then of one that wasn't made: most marks that agree are right.
+    marks = [marks[i] for i in longest_increasing([position for _, position in marks])]
+    places, moments = [position for _, position in marks], [moment for moment, _ in marks]
+    return np.interp(np.arange(len(loads)), places, moments)
+
+
+def longest_increasing(values: list[int]) -> list[int]:
+    """Where the longest subsequence lies whose values increase."""
+    ends: list[int] = []
+    lasts: list[int] = []
+    before = [-1] * len(values)
+    for i, value in enumerate(values):
+        length = bisect.bisect_left(lasts, value)
+        before[i] = ends[length - 1] if length > 0 else -1
+        lasts[length:length + 1] = [value]
+        ends[length:length + 1] = [i]
+    found = []
+    i = ends[-1]
+    while i >= 0:
+        found.append(i)
+        i = before[i]
+    return found[::-1]
+
+
+def samples_of(program: Path, trace: Path) -> list[dict]:
+    sql = f"SELECT CAST(time AS VARCHAR) AS time, CAST(address AS VARCHAR) AS address, object FROM '{trace}' ORDER BY time"
+    rows = subprocess.run([program, "--format", "csv", "-c", sql], capture_output=True, text=True, check=True)
+    return [{name: int(value) for name, value in row.items()} for row in csv.DictReader(rows.stdout.splitlines())]
+
+
 def sampled_shares(program: Path, trace: Path) -> dict[str, float]:
-    sql = f"SELECT object, count(*) AS samples FROM '{trace}' GROUP BY object"
-    rows = subprocess.run([program, "--format", "jsonlines", "-c", sql], capture_output=True, text=True, check=True)
     objects = {known["id"]: name_of(known) for known in footer(trace)["objects"]}
-    totals: Counter[str] = Counter()
-    for line in rows.stdout.splitlines():
-        row = json.loads(line)
-        totals[objects[int(row["object"])]] += int(row["samples"])
+    totals = Counter(objects[sample["object"]] for sample in samples_of(program, trace))
     whole = sum(totals.values())
     return {name: count / whole for name, count in totals.items()}
 
@@ -177,22 +212,21 @@ def truth(options: argparse.Namespace) -> None:
             shell = Shell(options.godwit, Path(tempfile.mkdtemp(dir=folder)), database)
             path = folder / "trace.parquet"
             traced = {}
-            # Blocks and dictionaries are read, and pages of the pool mapped, before anything counts.
-            shell.run(f"{SETTINGS}\n{QUERIES[query]};")
-            shell.run(f"SET trace_threshold = 1; SET trace = '{path}';")
-            shell.run(f"{QUERIES[query]};", counts=True)
+            # Blocks and dictionaries are read, bounds of windows gathered, and pages mapped before anything counts.
+            shell.run(f"{SETTINGS}\n" + f"{QUERIES[query]};" * WARM_RUNS)
+            shell.run(f"SET trace_threshold = {MARKS_THRESHOLD}; SET trace = '{path}';")
+            shell.run(f"{QUERIES[query]};", keeps=True)
             shell.run("RESET trace;")
-            loads, described = shell.loads, footer(path)
-            traced[1] = sampled_shares(options.godwit, path)
+            true = true_shares(footer(path), samples_of(options.godwit, path), shell.loads())
             shell.close()
-            for threshold in (100, 1_000):
-                script = f"{SETTINGS} SET trace_threshold = {threshold}; {QUERIES[query]}; SET trace = '{path}';"
+            for threshold in (1, 100, 1_000):
+                script = f"{SETTINGS} SET trace_threshold = {threshold};" + f"{QUERIES[query]};" * WARM_RUNS
+                script += f"SET trace = '{path}';"
                 # As often as it takes to have samples enough to tell a percentage point.
-                script += f"{QUERIES[query]};" * (threshold // 20) + "RESET trace;"
+                script += f"{QUERIES[query]};" * max(threshold // 20, 1) + "RESET trace;"
                 command = [options.godwit, database, "--threads", "1", "--memory-limit", "1GB", "--format", "csv"]
                 subprocess.run(command, input=script, text=True, check=True, capture_output=True)
                 traced[threshold] = sampled_shares(options.godwit, path)
-            true = true_shares(described, loads)
             for name in sorted(set(true) | set(traced[1]), key=lambda name: -true.get(name, 0.0)):
                 shares = [true.get(name, 0.0), *(traced[n].get(name, 0.0) for n in (1, 100, 1_000))]
                 if max(shares) >= 0.005:

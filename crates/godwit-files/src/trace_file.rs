@@ -20,9 +20,10 @@ use godwit_memory::{BufferManager, Reservation};
 use godwit_trace::{Sample, TraceDescription, TraceSink, TracedObject, TracedRange};
 use parking_lot::Mutex;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
 
 use crate::copy::{OutputFile, parquet_write_error as write_error};
 
@@ -62,11 +63,18 @@ impl TraceFile {
             field("offset", DataType::Int64),
             field("entry", DataType::Int64),
         ]));
-        let properties = WriterProperties::builder()
+        let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(ROW_GROUP_SAMPLES))
-            .set_created_by(format!("Godwit version {}", env!("CARGO_PKG_VERSION")))
-            .build();
+            .set_created_by(format!("Godwit version {}", env!("CARGO_PKG_VERSION")));
+        // A dictionary of what rarely repeats costs most of the writer's time, and is given up anyway.
+        for name in ["time", "address", "offset", "entry"] {
+            let column = ColumnPath::from(name);
+            properties = properties
+                .set_column_dictionary_enabled(column.clone(), false)
+                .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        }
+        let properties = properties.build();
         let file = OutputFile::create(files, path)?;
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(write_error)?;
         Ok(Self { writer, schema, statements, _memory: memory })

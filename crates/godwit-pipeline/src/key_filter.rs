@@ -163,6 +163,7 @@ impl KeyFilter {
                 let words = words.as_slice();
                 let mut hashes = Vec::new();
                 hash_columns(&[ColumnView { vector: keys, selection: Some(rows) }], rows.len(), &mut hashes);
+                note_loads(words, hashes.len(), |i| bloom_position(hashes[i], words.len()).0);
                 let mut kept = 0;
                 for (i, &hash) in hashes.iter().enumerate() {
                     let (word, mask) = bloom_position(hash, words.len());
@@ -190,12 +191,21 @@ fn keep(rows: &mut Vec<u32>, passes: impl Fn(u32) -> bool) {
 
 fn retain_bits(flat: &Flat, min: i64, words: &[AtomicU64], rows: &mut Vec<u32>) {
     let Some(last) = words.len().checked_sub(1) else { return rows.clear() };
+    match_integers!(flat, values => note_loads(words, rows.len(), |i| {
+        ((values[rows[i] as usize].offset_from(min) >> 6) as usize).min(last)
+    }));
     match_integers!(flat, values => keep(rows, |row| {
         let offset = values[row as usize].offset_from(min);
         // The last word is a guard without bits: offsets outside of the range end there.
         let word = ((offset >> 6) as usize).min(last);
         words[word].load(Ordering::Relaxed) >> (offset & 63) & 1 == 1
     }));
+}
+
+/// Tells a memory trace that `count` words were read.
+#[inline(always)]
+fn note_loads(words: &[AtomicU64], count: usize, word: impl Fn(usize) -> usize) {
+    godwit_trace::loads(|loads| loads.each(count, |i| (&raw const words[word(i)]).cast()));
 }
 
 fn retain_range(flat: &Flat, range: Option<ValueRange>, rows: &mut Vec<u32>) {
@@ -290,7 +300,11 @@ impl KeySet {
             KeySet::Bits { min, words } => {
                 let words = words.as_slice();
                 let mut seen = 0;
-                match_integers!(&keys.to_flat(), values => for &row in &rows {
+                let flat = keys.to_flat();
+                match_integers!(&flat, values => {
+                    note_loads(words, rows.len(), |i| (values[rows[i] as usize].offset_from(*min) >> 6) as usize)
+                });
+                match_integers!(&flat, values => for &row in &rows {
                     let offset = values[row as usize].offset_from(*min);
                     let (word, mask) = (&words[(offset >> 6) as usize], 1u64 << (offset & 63));
                     // Most bits of a set of duplicates are set already: reading doesn't take the cache line from other
@@ -307,6 +321,7 @@ impl KeySet {
                 let words = words.as_slice();
                 let mut hashes = Vec::new();
                 hash_columns(&[ColumnView { vector: keys, selection: Some(&rows) }], rows.len(), &mut hashes);
+                note_loads(words, hashes.len(), |i| bloom_position(hashes[i], words.len()).0);
                 rows.clear();
                 for hash in hashes {
                     let (word, mask) = bloom_position(hash, words.len());

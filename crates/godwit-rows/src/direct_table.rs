@@ -60,6 +60,7 @@ impl DirectTable {
     pub fn insert(&self, range: Range<usize>, scratch: &mut InsertScratch) {
         let rows = &mut scratch.rows;
         self.rows.list(range, rows);
+        self.rows.of_list(rows).note_loads(self.rows.link_offset);
         let entries = self.entries.as_slice();
         let keys = self.rows.of_list(rows).gather(0).to_flat();
         let mut duplicates = false;

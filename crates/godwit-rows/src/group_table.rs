@@ -185,7 +185,7 @@ impl GroupTable {
     ///
     /// # Panics
     /// If the table could become full: a bug of the caller.
-    pub fn find_or_found(
+    pub fn find_or_insert(
         &mut self,
         keys: &[Vector],
         hashes: &[u64],
@@ -196,7 +196,7 @@ impl GroupTable {
         self.look_up(hashes, rows, |table, scratch, rows| table.assign(keys, hashes, rows, scratch, found))
     }
 
-    /// As [`find_or_found`](Self::find_or_found) for existing groups. The positions of the others are put into
+    /// As [`find_or_insert`](Self::find_or_insert) for existing groups. The positions of the others are put into
     /// `missing`, in order and replacing its content; if there are any, `pass` appends a row for each, which goes into
     /// `rows`, but not into the table.
     pub fn find_or_pass(
@@ -488,11 +488,11 @@ mod tests {
                 }
                 if !missing.is_empty() {
                     // Groups whose rows can't be made leave no trace.
-                    let failed = table.find_or_found(&keys, &hashes, &mut rows, |_, _| Err(Error::internal("no room")));
+                    let failed = table.find_or_insert(&keys, &hashes, &mut rows, |_, _| Err(Error::internal("no room")));
                     prop_assert!(failed.is_err() && rows.is_empty());
                     prop_assert_eq!(table.groups(), model.len());
                 }
-                table.find_or_found(&keys, &hashes, &mut rows, |new, made| {
+                table.find_or_insert(&keys, &hashes, &mut rows, |new, made| {
                     groups.append(&keys, Some(new), &hashes, Some(made))
                 }).unwrap();
                 for (key, &row) in chunk.iter().zip(rows.all().pointers()) {

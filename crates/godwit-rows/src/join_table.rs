@@ -110,6 +110,7 @@ impl JoinHashTable {
         let InsertScratch { rows, hashes } = scratch;
         self.rows.list(range, rows);
         self.rows.of_list(rows).hashes(hashes);
+        self.rows.of_list(rows).note_loads(self.rows.link_offset);
         let entries = self.entries.as_slice();
         let ahead = if self.bytes() >= PREFETCH_BYTES_MIN { PREFETCH_ROWS } else { usize::MAX };
         godwit_trace::loads(|loads| {

@@ -214,6 +214,7 @@ impl Rows<'_> {
     /// The hashes of the rows; replaces the content of `hashes`.
     pub fn hashes(self, hashes: &mut Vec<u64>) {
         let offset = self.layout().hash_offset();
+        self.note_loads(offset);
         hashes.clear();
         // SAFETY: the rows are pinned, and the offset lies inside them.
         hashes.extend(self.pointers().iter().map(|row| unsafe { row.read::<u64>(offset) }));

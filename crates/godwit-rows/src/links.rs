@@ -165,6 +165,7 @@ impl Chains {
     /// Keeps the rows that have had a match, or the others.
     pub fn retain_found(&mut self, found: bool) {
         let offset = link_offset(self.rows.all().layout());
+        self.rows.all().note_loads(offset);
         // SAFETY: the rows are pinned and have links.
         self.retain_places(|_, row| (unsafe { link_of(row, offset) }.load(Ordering::Relaxed) & FOUND != 0) == found);
     }
@@ -219,6 +220,7 @@ impl Rows<'_> {
     /// Notes that these rows have had a match. Called in parallel.
     pub fn mark_found(self) {
         let offset = link_offset(self.layout());
+        self.note_loads(offset);
         for &row in self.pointers() {
             // SAFETY: the row is pinned and has a link.
             let link = unsafe { link_of(row, offset) };
@@ -234,6 +236,7 @@ impl RowList {
     /// Keeps the rows that have had a match, or the others.
     pub fn retain_found(&mut self, found: bool) {
         let offset = link_offset(self.all().layout());
+        self.all().note_loads(offset);
         // SAFETY: rows are only left out; each is pinned and has a link.
         let (rows, _) = unsafe { self.parts_mut() };
         // SAFETY: as above.

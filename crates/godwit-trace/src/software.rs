@@ -11,7 +11,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::session::{Session, ThreadSamples, current, notes_loads};
+use crate::session::{Session, ThreadSamples, current, notes_loads, running_trace};
 
 /// Bytes that a vectorized kernel loads at once: AVX2's.
 pub const VECTOR_BYTES: usize = 32;
@@ -37,15 +37,14 @@ pub struct Loads {
 fn with_thread(note: impl FnOnce(&mut Loads)) {
     thread_local!(static LOADS: RefCell<Option<Loads>> = const { RefCell::new(None) });
     LOADS.with_borrow_mut(|loads| {
-        let Some(session) = current() else {
-            *loads = None;
-            return;
-        };
-        let is_attached = loads.as_ref().is_some_and(|loads| loads.session.id == session.id);
+        // Kernels ask for each chunk: no lock but for the first of a trace.
+        let is_attached = loads.as_ref().is_some_and(|loads| loads.session.id == running_trace());
         if !is_attached {
-            *loads = Some(Loads::new(session));
+            *loads = current().map(Loads::new);
         }
-        note(loads.as_mut().expect("attached above"));
+        if let Some(loads) = loads {
+            note(loads);
+        }
     });
 }
 

@@ -174,17 +174,13 @@ impl DirectGroups {
                 return Ok(false);
             }
             self.map = vec![0; self.slots_max];
+            self.declare_traced();
         }
         for (key, vector) in self.keys.iter_mut().zip(keys) {
             if !key.add_to_slots(vector, &mut self.groups) {
                 return Ok(false);
             }
         }
-        godwit_trace::loads(|loads| {
-            let of_row = |row: usize| (&raw const self.map[self.groups[row % self.groups.len()] as usize]).cast();
-            // Once to see which are new, and once for their numbers.
-            loads.each(2 * self.groups.len(), of_row);
-        });
         let mut all_known = true;
         for group in &self.groups {
             all_known &= self.map[*group as usize] != 0;
@@ -192,6 +188,11 @@ impl DirectGroups {
         if !all_known && !self.make_groups(plan)? {
             return Ok(false);
         }
+        godwit_trace::loads(|loads| {
+            let of_row = |row: usize| (&raw const self.map[self.groups[row % self.groups.len()] as usize]).cast();
+            // To see which are new, to make those, and for their numbers.
+            loads.each(self.groups.len() * if all_known { 2 } else { 3 }, of_row);
+        });
         for group in &mut self.groups {
             *group = self.map[*group as usize] - 1;
         }
@@ -233,29 +234,29 @@ impl DirectGroups {
         }
         let groups = self.group_slots.len();
         self.area.grow(groups);
-        self.forget_traced();
         if groups > LANES_GROUPS_MAX && self.lanes_per_group > 1 {
             self.add_lanes(plan);
             self.lanes_per_group = 1;
         }
         for lanes in self.lanes.iter_mut().flatten() {
-            lanes.totals.resize(groups * self.lanes_per_group, 0);
+            let totals = groups * self.lanes_per_group;
+            if totals > lanes.totals.capacity() {
+                lanes.forget_traced();
+            }
+            lanes.totals.resize(totals, 0);
         }
-        if godwit_trace::is_on() {
-            self.declare_traced();
-        }
+        self.declare_traced();
         Ok(true)
     }
 
     /// Tells a memory trace where the map and the lanes are, one behind the other.
-    #[cold]
     fn declare_traced(&self) {
-        let Some(object) = &self.object else { return };
+        let Some(object) = self.object.as_ref().filter(|_| godwit_trace::is_on()) else { return };
         let map = Place::of_bytes(self.map.as_ptr().cast(), size_of_val(&self.map[..]), 0);
         let mut offset = map.bytes;
         godwit_trace::declare(map.with_entries(0, self.map.len() as u64), object.trace_key(), || object.traced());
         for Lanes { totals } in self.lanes.iter().flatten() {
-            let lanes = Place::of_bytes(totals.as_ptr().cast(), size_of_val(&totals[..]), offset);
+            let lanes = Place::of_bytes(totals.as_ptr().cast(), totals.capacity() * size_of::<i64>(), offset);
             offset += lanes.bytes;
             godwit_trace::declare(lanes, object.trace_key(), || object.traced());
         }
@@ -265,9 +266,7 @@ impl DirectGroups {
     fn forget_traced(&self) {
         if godwit_trace::is_on() {
             godwit_trace::forget(self.map.as_ptr().cast(), size_of_val(&self.map[..]));
-            for Lanes { totals } in self.lanes.iter().flatten() {
-                godwit_trace::forget(totals.as_ptr().cast(), size_of_val(&totals[..]));
-            }
+            self.lanes.iter().flatten().for_each(Lanes::forget_traced);
         }
     }
 
@@ -560,6 +559,13 @@ impl StringCodes {
 }
 
 impl Lanes {
+    /// Tells a memory trace that the totals are about to be freed.
+    fn forget_traced(&self) {
+        if godwit_trace::is_on() {
+            godwit_trace::forget(self.totals.as_ptr().cast(), self.totals.capacity() * size_of::<i64>());
+        }
+    }
+
     fn count(&mut self, groups: &[u32], lanes: usize, argument: Option<&Vector>) {
         match argument.and_then(Vector::validity) {
             None => add_dense(&mut self.totals, groups, lanes, |_| 1),

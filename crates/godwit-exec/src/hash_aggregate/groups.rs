@@ -258,7 +258,7 @@ impl LocalGroups {
             return Ok(self.found.all());
         }
         self.rows_taken += hashes.len() as u64;
-        let assigned = self.table.find_or_found(keys, hashes, &mut self.found, |new, made| {
+        let assigned = self.table.find_or_insert(keys, hashes, &mut self.found, |new, made| {
             append_groups(&mut self.rows, states, columns, Some(new), hashes, made)
         });
         if let Err(error) = assigned {

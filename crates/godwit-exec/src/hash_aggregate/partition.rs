@@ -221,7 +221,7 @@ impl PartitionAggregator {
             pinned.list(begin..pinned.rows().min(begin + CHUNK_ROWS), block);
             block.all().hashes(hashes);
             let keys = key_columns(grouping, block.all());
-            table.find_or_found(&keys, hashes, found, |new, made| {
+            table.find_or_insert(&keys, hashes, found, |new, made| {
                 made.append_picked(block.all(), new);
                 groups.append(made.all());
                 Ok(())
@@ -242,7 +242,7 @@ impl PartitionAggregator {
     /// The rows of the groups of `keys`, which are groups of the morsel aggregated last.
     pub(super) fn find(&mut self, keys: &[Vector], hashes: &[u64]) -> Result<Rows<'_>> {
         let table = self.table.as_mut().expect("a table is made if values are collected");
-        table.find_or_found(keys, hashes, &mut self.found, |_, _| panic!("values are collected for known groups"))?;
+        table.find_or_insert(keys, hashes, &mut self.found, |_, _| panic!("values are collected for known groups"))?;
         Ok(self.found.all())
     }
 

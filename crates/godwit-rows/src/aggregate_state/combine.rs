@@ -13,6 +13,7 @@ impl StateLayout {
     pub fn combine(&self, targets: Rows<'_>, sources: Rows<'_>) -> Result<()> {
         assert_eq!(targets.len(), sources.len());
         let (to, from) = (self.base(targets.layout()), self.base(sources.layout()));
+        sources.note_loads(from);
         for &(kind, offset) in &self.states {
             let pairs = Pairs { targets, to: to + offset, sources, from: from + offset };
             match kind {
@@ -55,6 +56,7 @@ impl StateLayout {
     pub fn copy(&self, targets: Rows<'_>, sources: Rows<'_>) {
         assert_eq!(targets.len(), sources.len());
         let (to, from) = (self.base(targets.layout()), self.base(sources.layout()));
+        sources.note_loads(from);
         for (target, source) in targets.pointers().iter().zip(sources.pointers()) {
             // SAFETY: both rows are pinned and have states; they may be one and the same.
             unsafe { std::ptr::copy(source.as_ptr().add(from), target.as_ptr().add(to), self.bytes) };
@@ -72,6 +74,8 @@ struct Pairs<'a> {
 impl Pairs<'_> {
     #[inline(always)]
     fn merge<T: Copy>(&self, mut f: impl FnMut(T, T) -> T) {
+        self.targets.note_loads(self.to);
+        self.sources.note_loads(self.from);
         for (target, source) in self.targets.pointers().iter().zip(self.sources.pointers()) {
             let (target, source) = (target.as_ptr().wrapping_add(self.to), source.as_ptr().wrapping_add(self.from));
             // SAFETY: callers pass the type of the state; both rows are pinned and their states initialized.

@@ -70,6 +70,7 @@ impl StateLayout {
 }
 
 fn read_all<T: Copy>(at: usize, rows: Rows<'_>) -> Vec<T> {
+    rows.note_loads(at);
     // SAFETY: callers pass the type of the state; the rows are pinned and their states initialized.
     rows.pointers().iter().map(|row| unsafe { load(row.as_ptr().wrapping_add(at)) }).collect()
 }
