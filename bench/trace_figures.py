@@ -1,4 +1,4 @@
-"""Figures 3.4 to 3.10 of Stefan Noll's thesis "Resource-Efficient Data Processing", chapter 3, from Godwit's own traces.
+"""Table 3.1 and figures 3.4 to 3.10 of Stefan Noll's thesis "Resource-Efficient Data Processing", chapter 3, from Godwit's own traces.
 
     cargo build --release -p godwit-cli
     pip install -r bench/requirements.txt
@@ -7,6 +7,7 @@
 Over TPC-H with the skew of JCC-H (suites/jcch.py) in a database of its own tables. What each figure has to show is computed from
 the trace, and printed beside what it is compared with; the plots go to bench/results.
 
+    table     table 3.1: what a trace costs, and how large it is, by threshold
     3.4       phases of a sort: the column, its entries, the rows that are fetched in order
     3.5       a dictionary's accesses by entry: the hottest ones with their values
     3.6       bytes by how often they are read, beside the time that a workload takes in less memory
@@ -34,10 +35,12 @@ from options import add_common, list_of
 from suites import jcch
 from suites.base import Options
 
-FIGURES = {"3.4": None, "3.5": None, "3.6": None, "3.7": None, "3.8": None}
+FIGURES = {"table": None, "3.4": None, "3.5": None, "3.6": None, "3.7": None, "3.8": None}
 # The thesis's thresholds: many samples for patterns over time, few for totals.
 PATTERNS_THRESHOLD = 200
 TOTALS_THRESHOLD = 1_000
+# Table 3.1, and the thesis's slowdowns.
+THRESHOLDS = {200: 2.30, 400: 1.67, 600: 1.45, 800: 1.34, 1_000: 1.27, 2_000: 1.13, 4_000: 1.05}
 HOT_PRICES = 20
 MEMORY_LIMITS_MIB = [120, 130, 140, 160, 180, 200, 225, 250, 275, 300, 350, 400, 500, 700]
 # What the pool keeps for operators besides tables: a limit below is refused.
@@ -45,6 +48,10 @@ PLENTY = "4GB"
 # Where the slowdown counts as felt.
 FELT = 1.1
 COLORS = {"segment": "#4c72b0", "dictionary": "#dd9f2e", "row page": "#c44e52", "hash table": "#64a58c", "sort": "#8172b3"}
+
+
+def workload() -> list[str]:
+    return [sql.strip().rstrip(";") for _, sql in jcch.workload()]
 
 
 class Laboratory:
@@ -99,6 +106,26 @@ class Laboratory:
         plt.close(figure)
 
 
+def overhead(laboratory: Laboratory, runs: int) -> None:
+    queries = workload()
+    trace = laboratory.output / "trace-overhead.parquet"
+    times: dict[int | None, list[float]] = defaultdict(list)
+    sizes: dict[int, int] = {}
+    for _ in range(runs):
+        # In turns, so that all meet the same noise.
+        for threshold in [None, *THRESHOLDS]:
+            begin = [] if threshold is None else [f"SET trace_threshold = {threshold}", f"SET trace = '{trace}'"]
+            end = [] if threshold is None else ["RESET trace"]
+            times[threshold].append(laboratory.run(queries + begin + queries + end, timed_from=len(queries + begin)))
+            if threshold is not None:
+                sizes[threshold] = trace.stat().st_size
+    print(f"\nTable 3.1: {len(queries)} queries, {statistics.median(times[None]):.2f} s without a trace, median of {runs}\n"
+          "| threshold | slowdown | the thesis's | MB |\n|---:|---:|---:|---:|")
+    for threshold, told in THRESHOLDS.items():
+        ratio = statistics.median(traced / base for traced, base in zip(times[threshold], times[None], strict=True))
+        print(f"| {threshold:,} | {ratio:.3f} | {told:.2f} | {sizes[threshold] / 1e6:.1f} |")
+
+
 def sort_phases(laboratory: Laboratory) -> None:
     trace = laboratory.trace("trace-sort", [jcch.LISTINGS["sort"]], PATTERNS_THRESHOLD, ["SET threads = 1"])
     samples = laboratory.ask(f"SELECT time, \"offset\", kind, object FROM godwit_trace('{trace}') ORDER BY time")
@@ -148,7 +175,7 @@ def hot_entries(laboratory: Laboratory) -> None:
 
 
 def working_set(laboratory: Laboratory, runs: int) -> None:
-    whole = [sql.strip().rstrip(";") for _, sql in jcch.workload()]
+    whole = workload()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5))
     print("\nFigure 3.6: memory that a workload wants\n"
           "| workload | queries | tables' hot bytes | structures at once | predicted | measured | off |\n|---|---:|---:|---:|---:|---:|---:|")
@@ -216,7 +243,7 @@ def bytes_at_once(trace: Path) -> int:
 
 def skewed_rows(laboratory: Laboratory) -> Path:
     columns = ["l_orderkey", "l_quantity", "l_partkey", "l_shipdate", "l_shipmode", "l_suppkey"]
-    trace = laboratory.trace("trace-skew", [sql.strip().rstrip(";") for _, sql in jcch.workload()], TOTALS_THRESHOLD)
+    trace = laboratory.trace("trace-skew", workload(), TOTALS_THRESHOLD)
     buckets = 400
     populous = laboratory.ask("""
         SELECT l_orderkey, first, last, year(o_orderdate) AS year
@@ -254,7 +281,7 @@ def skewed_rows(laboratory: Laboratory) -> Path:
 
 
 def partitioning(laboratory: Laboratory, before: Path) -> None:
-    queries = [sql.strip().rstrip(";") for _, sql in jcch.workload()]
+    queries = workload()
     populous = ", ".join(
         order["l_orderkey"] for order in laboratory.ask("SELECT l_orderkey FROM lineitem GROUP BY ALL ORDER BY count(*) DESC LIMIT 5")
     )
@@ -296,9 +323,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_common(parser)
     parser.add_argument("--figures", type=list_of(FIGURES, "figure"), default=list(FIGURES), help="which, with commas between them")
-    parser.add_argument("--runs", type=int, default=3, help="3.6: how often each memory limit is measured [3]")
+    parser.add_argument("--runs", type=int, default=3, help="how often times are measured [3]")
     options = parser.parse_args()
     laboratory = Laboratory(options)
+    if "table" in options.figures:
+        overhead(laboratory, 1 if options.smoke else options.runs)
     if "3.4" in options.figures:
         sort_phases(laboratory)
     if "3.5" in options.figures:

@@ -72,6 +72,8 @@ pub struct Trace {
 pub enum TraceCommand {
     /// Write a page of HTML with pictures of a trace, which needs no network
     Report(TraceReport),
+    /// Show where a trace's loads would hit if its structures got 10, 60 or 100 % of the last-level cache
+    Cache(TraceCache),
 }
 
 #[derive(Args, Debug)]
@@ -81,6 +83,20 @@ pub struct TraceReport {
     /// The page [default: the trace's name with .html]
     #[arg(long, value_name = "PAGE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: Limits,
+}
+
+#[derive(Args, Debug)]
+pub struct TraceCache {
+    /// The trace, as TRACE or SET trace wrote it, of every load: with a threshold of 1
+    pub file: PathBuf,
+    /// Size of the last-level cache [default: this machine's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub size: Option<u64>,
+    /// Ways of the last-level cache [default: this machine's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=64))]
+    pub ways: Option<u32>,
     #[command(flatten)]
     pub limits: Limits,
 }

@@ -23,9 +23,11 @@
 mod cache;
 mod hierarchy;
 mod plru;
+mod replay;
 
 pub use cache::{Cache, Geometry, Lookup, Replacement};
 pub use hierarchy::{Hierarchy, Level, SetSampling};
+pub use replay::{Hits, Replay, SHARES_PERCENT};
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,13 @@
-//! `godwit trace report`: a trace of memory as one page of HTML, which opens without a network.
+//! `godwit trace`: what a trace of memory tells, as one page of HTML, which opens without a network, or as hits in parts of a
+//! cache (cache.rs).
 //!
 //! ```text
 //! trace.parquet ── report.sql ──▶ data as JSON ─┐
 //!             page/frame.html, page/style.css,  ├─▶ one file
 //!             page/*.js, in the order below     ┘
 //! ```
+
+mod cache;
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +17,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use godwit::{Connection, Database, Error, ErrorKind, Result, format_bytes};
 
-use crate::arguments::{Trace, TraceCommand, TraceReport};
+use crate::arguments::{Limits, Trace, TraceCommand, TraceReport};
 use crate::interrupt::Interrupt;
 use crate::shell::complain;
 
@@ -35,6 +38,7 @@ const SCRIPTS: [&str; 6] = [
 pub fn run(trace: &Trace) -> Result<ExitCode> {
     match &trace.command {
         TraceCommand::Report(arguments) => report(arguments),
+        TraceCommand::Cache(arguments) => cache::run(arguments),
     }
 }
 
@@ -44,23 +48,37 @@ fn report(arguments: &TraceReport) -> Result<ExitCode> {
         let error = Error::user(format!("the page would replace the trace {}", output.display()));
         return Err(error.with_hint("--output says where else it goes"));
     }
-    let interrupt = Interrupt::install()?;
-    let connection = Arc::new(Database::open_with(Path::new(":memory:"), arguments.limits.config())?.connect());
-    let running = interrupt.running(&connection);
-    let data = data(&connection, &arguments.file);
-    drop(running);
-    let data = match data {
-        Err(error) if error.kind() == ErrorKind::Cancelled => {
-            complain("cancelled\n");
-            return Ok(interrupt.exit_status().into());
-        }
-        data => data.map_err(|error| unplaced(&error))?,
+    let data = match asked(&arguments.file, &arguments.limits, data)? {
+        Ok(data) => data,
+        Err(cancelled) => return Ok(cancelled),
     };
     let page = page(&data);
     fs::write(&output, &page)
         .map_err(|error| Error::user(format!("{} can't be written: {error}", output.display())))?;
     println!("wrote {} ({})", output.display(), format_bytes(page.len() as u64));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What `ask` makes of a trace, which is the variable `trace` of its connection; or how the program ends if it was cancelled.
+fn asked<T>(
+    trace: &Path,
+    limits: &Limits,
+    ask: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<std::result::Result<T, ExitCode>> {
+    let path = trace.to_str().ok_or_else(|| Error::user(format!("{} is not text", trace.display())))?;
+    let interrupt = Interrupt::install()?;
+    let connection = Arc::new(Database::open_with(Path::new(":memory:"), limits.config())?.connect());
+    connection.execute(&format!("SET VARIABLE trace = '{}'", path.replace('\'', "''")))?;
+    let running = interrupt.running(&connection);
+    let told = ask(&connection);
+    drop(running);
+    match told {
+        Err(error) if error.kind() == ErrorKind::Cancelled => {
+            complain("cancelled\n");
+            Ok(Err(interrupt.exit_status().into()))
+        }
+        told => told.map(Ok).map_err(|error| unplaced(&error)),
+    }
 }
 
 /// The error without its place: the text of these queries means nothing to who asks for a page.
@@ -73,9 +91,7 @@ fn unplaced(error: &Error) -> Error {
 }
 
 /// The parts of the page's data: a name and a JSON text for each.
-fn data(connection: &Connection, trace: &Path) -> Result<Vec<(String, String)>> {
-    let path = trace.to_str().ok_or_else(|| Error::user(format!("{} is not text", trace.display())))?;
-    connection.execute(&format!("SET VARIABLE trace = '{}'", path.replace('\'', "''")))?;
+fn data(connection: &Connection) -> Result<Vec<(String, String)>> {
     let mut parts = Vec::new();
     for statement in connection.parse(QUERIES)? {
         let result = connection.run(&statement)?;

@@ -52,8 +52,10 @@
   function axes() {
     const most = Math.max(...(parts[chosen] ?? [0]), 1) * header.one_in;
     const format = (at) => shortCount(isLog() ? 10 ** at - 1 : at);
+    // A small dictionary begins a large page: what is behind it isn't worth showing.
+    const read = parts[chosen] ? parts[chosen].findLastIndex((samples) => samples > 0) + 1 : PARTS;
     return {
-      x: { low: 0, high: structures.bytes[chosen] || 1, title: "bytes from the structure's beginning", format: bytes, base: 2 },
+      x: { low: 0, high: (structures.bytes[chosen] * read) / PARTS || 1, title: "bytes from the structure's beginning", format: bytes, base: 2 },
       y: { low: 0, high: scaled(most) * 1.04, title: "accesses", format, fixed: true },
     };
   }

@@ -1,16 +1,11 @@
-"""Memory traces beside the truth, and what they cost.
+"""Memory traces beside the truth: what the software source samples, and every load that Valgrind sees.
 
     cargo build --release -p godwit-cli
     pip install -r bench/requirements.txt
-    python bench/tracing.py truth        # needs valgrind
-    python bench/tracing.py overhead
+    python bench/trace_truth.py        # needs valgrind
 
-    truth      five queries under `valgrind --tool=lackey --trace-mem=yes`, which sees every load of the process: the share of
-               each object's loads, beside those of the software source at one in 1, 100 and 1,000 loads
-    overhead   table 3.1 of Stefan Noll's thesis "Resource-Efficient Data Processing": TPC-H with the skew of JCC-H, with
-               and without a trace, and the size of its file, by threshold
-
-Everything runs with one thread in `truth`: with several, one run of a query differs from the next.
+Five queries run under `valgrind --tool=lackey --trace-mem=yes`: the share of each object's loads, beside those of the software
+source at one in 1, 100 and 1,000 loads. With one thread: with several, one run of a query differs from the next.
 """
 
 import argparse
@@ -19,7 +14,6 @@ import csv
 import json
 import os
 import re
-import statistics
 import subprocess
 import tempfile
 import threading
@@ -238,48 +232,13 @@ def truth(options: argparse.Namespace) -> None:
           f"1 in 100 from 1 in 1 {100 * worst[100]:.1f}, 1 in 1,000 from 1 in 1 {100 * worst[1_000]:.1f}")
 
 
-def overhead(options: argparse.Namespace) -> None:
-    queries = [(ROOT / f"tests/tpch/q{number:02}.sql").read_text() for number in range(1, 23)]
-    workload = "\n".join(query.strip().rstrip(";") + ";" for query in queries)
-    thresholds = [None, 200, 400, 600, 800, 1_000, 2_000, 4_000]
-    times: dict[int | None, list[float]] = {threshold: [] for threshold in thresholds}
-    sizes: dict[int | None, int] = {}
-    with tempfile.TemporaryDirectory() as name:
-        trace = Path(name) / "trace.parquet"
-        for _ in range(options.runs):
-            # In turns, so that all meet the same noise.
-            for threshold in thresholds:
-                script = f"{workload}\n"
-                if threshold is not None:
-                    script += f"SET trace_threshold = {threshold}; SET trace = '{trace}';"
-                script += "\n.timer on\n" + workload + "\n"
-                command = [options.godwit, options.database, "--threads", str(options.threads), "--format", "csv"]
-                run = subprocess.run(
-                    command, input=script + "\nRESET trace;", text=True, check=True, capture_output=True
-                )
-                spent = [float(found) for found in re.findall(r"^Run Time: real ([0-9.]+)", run.stderr, re.MULTILINE)]
-                times[threshold].append(sum(spent))
-                if threshold is not None:
-                    sizes[threshold] = trace.stat().st_size
-    plain = times[None]
-    print(f"without a trace: {statistics.median(plain):.3f} s, median of {options.runs}")
-    print("| threshold | slowdown | MB |\n|---:|---:|---:|")
-    for threshold in thresholds[1:]:
-        ratio = statistics.median(traced / base for traced, base in zip(times[threshold], plain, strict=True))
-        print(f"| {threshold:,} | {ratio:.3f} | {sizes[threshold] / 1e6:.1f} |")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["truth", "overhead"])
     parser.add_argument("--godwit", type=Path, default=PROGRAM, help="the shell")
-    parser.add_argument("--rows", type=int, default=ROWS, help="truth: rows of the larger table")
-    parser.add_argument("--queries", nargs="+", choices=list(QUERIES), default=list(QUERIES), help="truth: which queries")
-    parser.add_argument("--database", type=Path, help="overhead: a database with the tables of TPC-H")
-    parser.add_argument("--threads", type=int, default=2, help="overhead: workers")
-    parser.add_argument("--runs", type=int, default=5, help="overhead: how often")
+    parser.add_argument("--rows", type=int, default=ROWS, help="rows of the larger table")
+    parser.add_argument("--queries", nargs="+", choices=list(QUERIES), default=list(QUERIES), help="which queries")
     options = parser.parse_args()
-    {"truth": truth, "overhead": overhead}[options.what](options)
+    truth(options)
 
 
 if __name__ == "__main__":
