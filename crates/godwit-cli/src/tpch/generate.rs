@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use godwit::{Error, ErrorKind, Result};
-use indicatif::ProgressBar;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use tpchgen::generators::*;
 
 use super::columns::{self, Columns};
+use crate::progress::ProgressBar;
 
 /// The tables, largest first, so that the longest job starts first.
 pub const TABLES: [&str; 8] = ["lineitem", "orders", "partsupp", "customer", "part", "supplier", "nation", "region"];
@@ -31,7 +31,7 @@ pub fn is_complete(directory: &Path) -> bool {
 pub fn generate(scale: f64, directory: &Path, threads: usize, progress: &ProgressBar) -> Result<()> {
     fs::create_dir_all(directory).map_err(|e| Error::io(format!("creating {}", directory.display()), &e))?;
     let missing: Vec<&str> = TABLES.into_iter().filter(|table| !table_path(directory, table).exists()).collect();
-    progress.set_length(missing.iter().map(|table| expected_rows(table, scale)).sum());
+    progress.set_all(missing.iter().map(|table| expected_rows(table, scale)).sum());
     let threads = threads.clamp(1, TABLES.len());
     let queue = Mutex::new(missing.into_iter());
     std::thread::scope(|scope| {
@@ -39,7 +39,7 @@ pub fn generate(scale: f64, directory: &Path, threads: usize, progress: &Progres
             loop {
                 let next = queue.lock().expect("no generator thread panics with the lock held").next();
                 let Some(table) = next else { return Ok(()) };
-                progress.set_message(table);
+                progress.set_text(table);
                 write_table(table, scale, directory, progress)?;
             }
         };
@@ -108,7 +108,7 @@ fn write_rows<R>(
                 break;
             }
             writer.write(&batch(&next)?).map_err(parquet)?;
-            progress.inc(next.len() as u64);
+            progress.advance(next.len() as u64);
         }
         writer.close().map_err(parquet)?;
         fs::rename(&partial, path).map_err(io)
