@@ -9,7 +9,7 @@ A record is a run of lines without an empty line between them:
     ----
     expected rows, values separated by blanks
 
-or `statement ok`, `statement error PATTERN`, `query error PATTERN` and the SQL text.
+or `statement ok`, `statement error PATTERN` and the SQL text.
 """
 
 from collections.abc import Iterator

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use godwit::{Connection, Database, Error, ErrorKind, QueryMemory, Result, format_bytes};
-use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::arguments::Demo;
 use crate::interrupt::Interrupt;
 use crate::output::with_separators;
-use crate::progress::style;
+use crate::progress::ProgressBar;
 use crate::shell::complain;
 use crate::tpch::{QUERIES, generate};
 use crate::version;
@@ -33,29 +32,28 @@ pub fn run(arguments: &Demo) -> Result<ExitCode> {
         arguments.scale,
     );
     println!("query       rows   seconds   peak memory      spilled");
-    let bar = ProgressBar::with_draw_target(Some(QUERIES.len() as u64), ProgressDrawTarget::stderr());
-    bar.set_style(style("{bar:40} {pos}/{len} {msg}"));
+    let bar = ProgressBar::new(QUERIES.len() as u64);
     let mut seconds = Vec::new();
     for (number, sql) in (1..).zip(QUERIES) {
-        bar.set_message(format!("query {number}"));
+        bar.set_text(format!("query {number} of {}", QUERIES.len()));
         let running = interrupt.running(&connection);
         let outcome = measure(&connection, sql);
         drop(running);
-        bar.inc(1);
+        bar.advance(1);
         match outcome {
             Ok(run) => {
-                bar.suspend(|| print_line(&run.line(number)))?;
+                bar.above(|| print_line(&run.line(number)))?;
                 seconds.push(run.seconds);
             }
             Err(error) if error.kind() == ErrorKind::Cancelled => {
-                bar.finish_and_clear();
+                drop(bar);
                 complain("cancelled\n");
                 return Ok(interrupt.exit_status().into());
             }
-            Err(error) => bar.suspend(|| complain(format_args!("Q{number:<4} {error}\n"))),
+            Err(error) => bar.above(|| complain(format_args!("Q{number:<4} {error}\n"))),
         }
     }
-    bar.finish_and_clear();
+    drop(bar);
     print_line(&summary(&seconds))?;
     print_line(&next_steps(&directory))?;
     Ok(if seconds.len() == QUERIES.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -113,14 +111,10 @@ fn print_line(line: &str) -> Result<()> {
 
 fn make_data(scale: f64, directory: &Path) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    bar.set_style(style("{bar:40} {percent:>3} % {msg}"));
     if !generate::is_complete(directory) {
         println!("Making the TPC-H tables in {} (once) ...", directory.display());
     }
-    let outcome = generate::generate(scale, directory, threads, &bar);
-    bar.finish_and_clear();
-    outcome
+    generate::generate(scale, directory, threads, &ProgressBar::new(0))
 }
 
 /// `godwit/tpch-sf<scale>` in the user's cache folder.

@@ -9,10 +9,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use std::{fs, process, thread};
+use std::{fs, io, process, thread};
 
 use godwit::{Connection, Error, Result};
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::Signal;
+use signal_hook::iterator::Signals;
 
 /// Time in which a cancelled statement has to end when the program is to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -40,25 +41,24 @@ struct State {
 pub struct Running<'a>(&'a Interrupt);
 
 impl Interrupt {
-    /// Installs the handlers, for a program that isn't interactive yet; once per process, before it has other threads:
-    /// they inherit which signals wait for the handler.
+    /// Installs the handlers, for a program that isn't interactive yet; once per process.
     pub fn install() -> Result<Self> {
         let state = State { interactive: false, running: None, pressed: false, ending: None };
         let interrupt = Self(Arc::new(Mutex::new(state)));
-        let failed = |error: String| Error::internal(format!("signals can't be handled: {error}"));
-        let signals: SigSet =
-            [Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(|&signal| !is_ignored(signal)).collect();
-        signals.thread_block().map_err(|error| failed(error.to_string()))?;
-        let handler = interrupt.clone();
-        ctrlc::set_handler(move || handler.press()).map_err(|error| failed(error.to_string()))?;
+        let failed = |error: io::Error| Error::internal(format!("signals can't be handled: {error}"));
+        let ending = [Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
+        let numbers = ending.chain([Signal::SIGINT]).map(|signal| signal as i32);
+        let mut signals = Signals::new(numbers).map_err(failed)?;
         let handler = interrupt.clone();
         let wait = move || {
-            while let Ok(signal) = signals.wait() {
-                handler.end(signal);
+            for signal in signals.forever().filter_map(|number| Signal::try_from(number).ok()) {
+                match signal {
+                    Signal::SIGINT => handler.press(),
+                    _ => handler.end(signal),
+                }
             }
         };
-        let waiting = thread::Builder::new().name("signals".into()).spawn(wait);
-        waiting.map_err(|error| failed(error.to_string()))?;
+        thread::Builder::new().name("signals".into()).spawn(wait).map_err(failed)?;
         Ok(interrupt)
     }
 

@@ -9,6 +9,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod shell;
+mod terminal;
 mod timer;
 mod tpch;
 mod trace;

@@ -1,17 +1,19 @@
-//! A progress bar for queries that take long, on a terminal's standard error.
+//! Progress bars on a terminal's standard error: for queries that take long, and for steps that are counted.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use godwit::QueryProgress;
-use indicatif::ProgressStyle;
+
+use crate::terminal;
 
 /// Queries that are done by then show no bar.
 const SHOW_AFTER: Duration = Duration::from_secs(2);
 
-/// Pause between two looks at the query.
+/// Pause between two looks at what is done.
 const REDRAW_AFTER: Duration = Duration::from_millis(100);
 
 /// A fraction below this tells nothing of the time that is left.
@@ -46,13 +48,9 @@ impl ProgressWatch {
             let mut left = TimeLeft::default();
             while stopped.recv_timeout(REDRAW_AFTER) == Err(RecvTimeoutError::Timeout) {
                 let (elapsed, fraction) = (started.elapsed(), query.fraction());
-                let columns = console::Term::stderr().size_checked().map_or(0, |(_, columns)| usize::from(columns));
-                let line = line(columns, fraction, elapsed, left.observe(elapsed, fraction));
-                // A terminal that isn't there any more is no reason to stop the query.
-                let _ = write!(stderr(), "\r{line}\x1b[K");
+                show(&line(window_columns(), fraction, elapsed, left.observe(elapsed, fraction)));
             }
-            // With the ^C that the terminal may have put behind the bar.
-            let _ = write!(stderr(), "\r\x1b[K");
+            show("");
         });
         thread.ok().map(|thread| Self { stop: Some(stop), thread: Some(thread) })
     }
@@ -81,13 +79,28 @@ impl TimeLeft {
     }
 }
 
-/// A line for a window of so many columns, which it doesn't fill: what the terminal puts behind it, it can take back.
+/// What a line for a query says.
 fn line(columns: usize, fraction: f64, elapsed: Duration, left: Option<Duration>) -> String {
     let left = left.map(|left| format!(", {} left", rounded(left))).unwrap_or_default();
-    let text = format!(" {:>3} %  {}{left}", (fraction * 100.0) as u64, exact(elapsed));
+    bar(columns, fraction, &format!("{}{left}", exact(elapsed)))
+}
+
+/// A line for a window of so many columns, which it doesn't fill: what the terminal puts behind it, it can take back.
+fn bar(columns: usize, fraction: f64, text: &str) -> String {
+    let text = format!(" {:>3} %  {text}", (fraction * 100.0) as u64);
     let bar_columns = BAR_COLUMNS_MAX.min(columns.saturating_sub(text.len() + SPARE_COLUMNS));
     let done = ((fraction * bar_columns as f64) as usize).min(bar_columns);
     format!("{}{}{text}", "━".repeat(done), "╌".repeat(bar_columns - done))
+}
+
+fn window_columns() -> usize {
+    terminal::size(stderr()).map_or(0, |size| size.columns)
+}
+
+/// Puts a line in place of the last one, and of the ^C that the terminal may have put behind it.
+fn show(line: &str) {
+    // A terminal that isn't there any more is no reason to stop what is under way.
+    let _ = write!(stderr(), "\r{line}\x1b[K");
 }
 
 /// A time to the second.
@@ -117,9 +130,79 @@ impl Drop for ProgressWatch {
     }
 }
 
-/// A style from a template that is part of the program.
-pub fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the template is valid").progress_chars("━━╌")
+/// Counts steps, of any number of threads; shows them if standard error is a terminal, until it is dropped.
+pub struct ProgressBar {
+    is_shown: bool,
+    steps: Mutex<Steps>,
+}
+
+struct Steps {
+    done: u64,
+    all: u64,
+    text: String,
+    drawn: Instant,
+}
+
+impl ProgressBar {
+    pub fn new(all: u64) -> Self {
+        let steps = Steps { done: 0, all, text: String::new(), drawn: Instant::now() };
+        Self { is_shown: stderr().is_terminal(), steps: Mutex::new(steps) }
+    }
+
+    /// How many steps there will be.
+    pub fn set_all(&self, all: u64) {
+        self.steps().all = all;
+    }
+
+    /// Says what is being done.
+    pub fn set_text(&self, text: impl Into<String>) {
+        let mut steps = self.steps();
+        steps.text = text.into();
+        self.draw(&mut steps);
+    }
+
+    /// Counts steps as done.
+    pub fn advance(&self, by: u64) {
+        let mut steps = self.steps();
+        steps.done += by;
+        if steps.drawn.elapsed() >= REDRAW_AFTER {
+            self.draw(&mut steps);
+        }
+    }
+
+    /// Lets a function write lines above the bar.
+    pub fn above<T>(&self, write: impl FnOnce() -> T) -> T {
+        let mut steps = self.steps();
+        self.clear();
+        let outcome = write();
+        self.draw(&mut steps);
+        outcome
+    }
+
+    fn steps(&self) -> MutexGuard<'_, Steps> {
+        self.steps.lock().expect("nobody panics with this lock held")
+    }
+
+    fn draw(&self, steps: &mut Steps) {
+        if self.is_shown {
+            // The number of steps may have been a guess, or nobody has said it yet.
+            let fraction = (steps.done as f64 / steps.all.max(1) as f64).min(1.0);
+            show(&bar(window_columns(), fraction, &steps.text));
+            steps.drawn = Instant::now();
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_shown {
+            show("");
+        }
+    }
+}
+
+impl Drop for ProgressBar {
+    fn drop(&mut self) {
+        self.clear();
+    }
 }
 
 #[cfg(test)]

@@ -46,6 +46,12 @@ fn complaint(script: &str) -> String {
     text(&output.stderr)
 }
 
+/// The shell waits for signals of its own in a way that its children don't inherit.
+#[test]
+fn commands_of_the_system_can_be_interrupted() {
+    assert_eq!(ok(".shell grep ^SigBlk /proc/self/status"), "SigBlk:\t0000000000000000\n");
+}
+
 #[test]
 fn the_cache_is_measured() {
     let folder = tempfile::tempdir().unwrap();

@@ -18,8 +18,15 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// A shell in a window of 80 columns, with a home of its own.
+    /// A shell that waits for statements.
     fn new(home: &Path, arguments: &str, variables: &[(&str, &str)]) -> Self {
+        let terminal = Self::start(home, arguments, variables);
+        terminal.wait_for("godwit> ");
+        terminal
+    }
+
+    /// The program in a window of 80 columns, with a home of its own.
+    fn start(home: &Path, arguments: &str, variables: &[(&str, &str)]) -> Self {
         let command = format!("stty cols 80 rows 24; exec {} {arguments}", env!("CARGO_BIN_EXE_godwit"));
         let mut shell = Command::new("script")
             .args(["-qec", &command, "/dev/null"])
@@ -46,9 +53,7 @@ impl Terminal {
                 shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
             }
         });
-        let terminal = Self { shell, keys, screen };
-        terminal.wait_for("godwit> ");
-        terminal
+        Self { shell, keys, screen }
     }
 
     fn press(&mut self, keys: &str) {
@@ -98,6 +103,16 @@ fn tab_completes_and_enter_goes_on_in_a_line_with_a_prompt() {
     assert_eq!(screen.matches("1 row").count(), 2, "{screen}");
     let history = fs::read_to_string(home.path().join(".local/state/godwit/history")).unwrap();
     assert!(history.contains("SELECT 6 * 7 AS answer,\\n\tcount(temperature) AS n FROM measurements;"), "{history}");
+}
+
+#[test]
+fn the_demo_draws_a_bar_below_its_lines() {
+    let home = tempfile::tempdir().unwrap();
+    let (status, screen) = Terminal::start(home.path(), "demo --scale 0.001 --directory data", &[]).ended();
+    assert_eq!(status, Some(0), "{screen}");
+    for part in ["   0 %  query 1 of 22", "  95 %  query 22 of 22", "\r\x1b[KQ22 "] {
+        assert!(screen.contains(part), "{screen}");
+    }
 }
 
 #[test]

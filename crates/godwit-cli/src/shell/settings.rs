@@ -1,9 +1,10 @@
 //! What dot commands change.
 
-use std::io::{IsTerminal, stdout};
+use std::io::stdout;
 
 use super::pager::Pager;
 use crate::output::{Format, Options};
+use crate::terminal;
 
 pub(super) struct Settings {
     pub format: Format,
@@ -54,16 +55,13 @@ impl Settings {
 
 /// Columns of the terminal that standard output goes to, if it does.
 fn terminal_width() -> Option<usize> {
-    let (_, columns) = console::Term::stdout().size_checked()?;
-    // A terminal that doesn't know its size says that it has none.
-    (stdout().is_terminal() && columns > 0).then_some(columns.into())
+    terminal::size(stdout()).map(|size| size.columns).filter(|&columns| columns > 0)
 }
 
 /// Rows of the terminal.
 pub(super) fn terminal_rows() -> usize {
     const ROWS_UNLESS_KNOWN: usize = 24;
-    let rows = console::Term::stdout().size_checked().map_or(0, |(rows, _)| usize::from(rows));
-    if rows == 0 { ROWS_UNLESS_KNOWN } else { rows }
+    terminal::size(stdout()).map(|size| size.rows).filter(|&rows| rows > 0).unwrap_or(ROWS_UNLESS_KNOWN)
 }
 
 /// Whether the terminal is to show colours: not if NO_COLOR is set (no-color.org), and not if it can't.

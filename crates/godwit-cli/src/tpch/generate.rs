@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::ArrowError;
 use godwit::{Error, ErrorKind, Result};
-use indicatif::ProgressBar;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use tpchgen::generators::*;
-use tpchgen_arrow::*;
+
+use super::columns::{self, Columns};
+use crate::progress::ProgressBar;
 
 /// The tables, largest first, so that the longest job starts first.
 pub const TABLES: [&str; 8] = ["lineitem", "orders", "partsupp", "customer", "part", "supplier", "nation", "region"];
@@ -30,7 +31,7 @@ pub fn is_complete(directory: &Path) -> bool {
 pub fn generate(scale: f64, directory: &Path, threads: usize, progress: &ProgressBar) -> Result<()> {
     fs::create_dir_all(directory).map_err(|e| Error::io(format!("creating {}", directory.display()), &e))?;
     let missing: Vec<&str> = TABLES.into_iter().filter(|table| !table_path(directory, table).exists()).collect();
-    progress.set_length(missing.iter().map(|table| expected_rows(table, scale)).sum());
+    progress.set_all(missing.iter().map(|table| expected_rows(table, scale)).sum());
     let threads = threads.clamp(1, TABLES.len());
     let queue = Mutex::new(missing.into_iter());
     std::thread::scope(|scope| {
@@ -38,7 +39,7 @@ pub fn generate(scale: f64, directory: &Path, threads: usize, progress: &Progres
             loop {
                 let next = queue.lock().expect("no generator thread panics with the lock held").next();
                 let Some(table) = next else { return Ok(()) };
-                progress.set_message(table);
+                progress.set_text(table);
                 write_table(table, scale, directory, progress)?;
             }
         };
@@ -69,44 +70,46 @@ fn expected_rows(table: &str, scale: f64) -> u64 {
 
 fn write_table(table: &str, scale: f64, directory: &Path, progress: &ProgressBar) -> Result<()> {
     let path = table_path(directory, table);
-    macro_rules! write {
-        ($generator:ident, $batches:ident) => {
-            write_batches(
-                &path,
-                $batches::schema_ref(),
-                $batches::new($generator::new(scale, 1, 1)).with_batch_size(BATCH_ROWS).map(|batch| {
-                    let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
-                    progress.inc(batch.num_rows() as u64);
-                    Ok(batch)
-                }),
-            )
-        };
-    }
     match table {
-        "lineitem" => write!(LineItemGenerator, LineItemArrow),
-        "orders" => write!(OrderGenerator, OrderArrow),
-        "partsupp" => write!(PartSuppGenerator, PartSuppArrow),
-        "customer" => write!(CustomerGenerator, CustomerArrow),
-        "part" => write!(PartGenerator, PartArrow),
-        "supplier" => write!(SupplierGenerator, SupplierArrow),
-        "nation" => write!(NationGenerator, NationArrow),
-        "region" => write!(RegionGenerator, RegionArrow),
+        "lineitem" => write_rows(&path, LineItemGenerator::new(scale, 1, 1).iter(), columns::lineitem, progress),
+        "orders" => write_rows(&path, OrderGenerator::new(scale, 1, 1).iter(), columns::orders, progress),
+        "partsupp" => write_rows(&path, PartSuppGenerator::new(scale, 1, 1).iter(), columns::partsupp, progress),
+        "customer" => write_rows(&path, CustomerGenerator::new(scale, 1, 1).iter(), columns::customer, progress),
+        "part" => write_rows(&path, PartGenerator::new(scale, 1, 1).iter(), columns::part, progress),
+        "supplier" => write_rows(&path, SupplierGenerator::new(scale, 1, 1).iter(), columns::supplier, progress),
+        "nation" => write_rows(&path, NationGenerator::new(scale, 1, 1).iter(), columns::nation, progress),
+        "region" => write_rows(&path, RegionGenerator::new(scale, 1, 1).iter(), columns::region, progress),
         other => Err(Error::internal(format!("{other} is not a TPC-H table"))),
     }
 }
 
 /// Writes a file under another name first; a failed one doesn't stay.
-fn write_batches(path: &Path, schema: SchemaRef, mut batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<()> {
+fn write_rows<R>(
+    path: &Path,
+    mut rows: impl Iterator<Item = R>,
+    columns: fn(&[R]) -> Columns,
+    progress: &ProgressBar,
+) -> Result<()> {
     let partial = path.with_extension("partial");
     let io = |e: std::io::Error| Error::io(format!("writing {}", path.display()), &e);
     let parquet = |e: parquet::errors::ParquetError| {
         Error::new(ErrorKind::Io, format!("writing {}: {e}", path.display())).with_hint("is the disk full?")
     };
-    let write = || {
+    let batch = |rows: &[R]| {
+        RecordBatch::try_from_iter(columns(rows)).map_err(|error: ArrowError| Error::internal(error.to_string()))
+    };
+    let mut write = || {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let file = File::create(&partial).map_err(io)?;
-        let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(parquet)?;
-        batches.try_for_each(|batch| writer.write(&batch?).map_err(parquet))?;
+        let mut writer = ArrowWriter::try_new(file, batch(&[])?.schema(), Some(properties)).map_err(parquet)?;
+        loop {
+            let next: Vec<R> = rows.by_ref().take(BATCH_ROWS).collect();
+            if next.is_empty() {
+                break;
+            }
+            writer.write(&batch(&next)?).map_err(parquet)?;
+            progress.advance(next.len() as u64);
+        }
         writer.close().map_err(parquet)?;
         fs::rename(&partial, path).map_err(io)
     };

@@ -1,5 +1,6 @@
 //! TPC-H: its data as Parquet files, and its 22 queries.
 
+mod columns;
 pub mod generate;
 
 macro_rules! queries {

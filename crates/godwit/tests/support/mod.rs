@@ -1,10 +1,11 @@
-//! Runs the corpus: the SQL tests as text in `tests/sql`, with the `sqllogictest` crate.
+//! Runs the corpus: the SQL tests as text in `tests/sql`, see [`script`].
 //!
 //! A *world* is a configuration in which the whole corpus runs; results must not depend on it. Each file gets a database
 //! of its own. `$data` in a file stands for the folder that [`data`] fills. Expected results come from DuckDB, see
 //! `tests/duckdb/verify_corpus.py`; what DuckDB answers otherwise is marked `skipif duckdb`.
 
 mod data;
+mod script;
 mod session;
 #[allow(dead_code, reason = "not every test program has these worlds")]
 pub mod stored;
@@ -13,9 +14,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use godwit::{Config, Database, MemoryStatistics};
-use sqllogictest::{DefaultColumnType, Runner};
 
-use session::Session;
+use script::run_script;
+use session::Connected;
 
 /// What the files of a world's run did to their databases.
 #[derive(Default)]
@@ -55,12 +56,8 @@ fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &m
     let config = Config { temp_directory: Some(temp_directory.path().to_owned()), ..config.clone() };
     let threads = config.threads.expect("a world says how many threads");
     let database = Database::open_with(":memory:", config).expect("a world's configuration is valid");
-    let session = Session::new(&database);
-    let mut runner = Runner::new(|| async { Ok(session.clone()) });
-    runner.add_label(label);
-    runner.with_column_validator(|actual, expected| columns_match(actual, expected));
-    let outcome = runner.run_script_with_name(script, name).map_err(|error| error.to_string());
-    drop(runner);
+    let mut session = Connected::new(&database);
+    let outcome = run_script(&mut session, &[label], name, script);
 
     let MemoryStatistics { evictions, spilled_bytes_total, reread_bytes_total, peak_bytes, .. } =
         database.memory_statistics();
@@ -88,12 +85,6 @@ fn batch_rows_max(config: &Config, data: &Path) -> usize {
     let result = database.connect().query(&format!("FROM '{}'", data.join("numbers.parquet").display()));
     let batches = result.expect("the file can be read");
     batches.map(|batch| batch.expect("the file can be read").num_rows()).max().expect("the file has rows")
-}
-
-/// Classes of types: integer, other number, all else. `?` stands for any.
-fn columns_match(actual: &[DefaultColumnType], expected: &[DefaultColumnType]) -> bool {
-    let matches = |(actual, expected)| expected == &DefaultColumnType::Any || actual == expected;
-    actual.len() == expected.len() && actual.iter().zip(expected).all(matches)
 }
 
 /// The names and texts of all files. Tests run in the folder of their package, wherever they were built.

@@ -1,8 +1,6 @@
-//! A connection as `sqllogictest` wants it, and how values are written in the corpus.
+//! Connections that run the corpus' statements, and how values are written in it.
 
-use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -10,7 +8,8 @@ use arrow_array::{Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 use godwit::{Config, Connection, Database};
-use sqllogictest::{DB, DBOutput, DefaultColumnType};
+
+use super::script::{Answer, Session};
 
 /// Formats what the corpus doesn't write in a way of its own.
 const OPTIONS: FormatOptions<'static> = FormatOptions::new()
@@ -18,25 +17,12 @@ const OPTIONS: FormatOptions<'static> = FormatOptions::new()
     .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
     .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f%:z"));
 
-/// Clones share the connection.
-#[derive(Clone)]
-pub struct Session(Arc<Connection>);
+/// One connection for all statements.
+pub struct Connected(Connection);
 
-/// Godwit's error, as one that `sqllogictest` can carry.
-#[derive(Debug)]
-pub struct SessionError(godwit::Error);
-
-impl fmt::Display for SessionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for SessionError {}
-
-impl Session {
+impl Connected {
     pub fn new(database: &Database) -> Self {
-        Self(Arc::new(database.connect()))
+        Self(database.connect())
     }
 
     pub fn execute(&self, sql: &str) -> godwit::Result<()> {
@@ -44,25 +30,15 @@ impl Session {
     }
 }
 
-impl DB for Session {
-    type Error = SessionError;
-    type ColumnType = DefaultColumnType;
-
-    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SessionError> {
-        let result = self.0.query(sql).map_err(SessionError)?;
-        let types: Vec<_> = result.schema().fields().iter().map(|field| class_of(field.data_type())).collect();
+impl Session for Connected {
+    fn run(&mut self, sql: &str) -> godwit::Result<Answer> {
+        let result = self.0.query(sql)?;
+        let types = result.schema().fields().iter().map(|field| class_of(field.data_type())).collect();
         let mut rows = Vec::new();
         for batch in result {
-            append_rows(&batch.map_err(SessionError)?, &mut rows);
+            append_rows(&batch?, &mut rows);
         }
-        if types.is_empty() {
-            return Ok(DBOutput::StatementComplete(0));
-        }
-        Ok(DBOutput::Rows { types, rows })
-    }
-
-    fn engine_name(&self) -> &str {
-        "godwit"
+        Ok(Answer { types, rows })
     }
 }
 
@@ -73,13 +49,13 @@ pub fn threads(database: &Database) -> usize {
     batch.column(1).as_string::<i32>().value(0).parse().expect("'threads' is a number")
 }
 
-fn class_of(data_type: &DataType) -> DefaultColumnType {
+fn class_of(data_type: &DataType) -> char {
     match data_type {
-        DataType::Null => DefaultColumnType::Any,
+        DataType::Null => '?',
         DataType::Dictionary(_, values) => class_of(values),
-        other if other.is_integer() => DefaultColumnType::Integer,
-        other if other.is_numeric() => DefaultColumnType::FloatingPoint,
-        _ => DefaultColumnType::Text,
+        other if other.is_integer() => 'I',
+        other if other.is_numeric() => 'R',
+        _ => 'T',
     }
 }
 
@@ -117,26 +93,18 @@ fn float_text(value: f64) -> String {
 }
 
 /// A database file that is closed and opened again for every statement.
-#[derive(Clone)]
-pub struct RestartingSession {
+pub struct Restarting {
     pub path: PathBuf,
     pub config: Config,
     /// Runs first each time.
     pub setup: String,
 }
 
-impl DB for RestartingSession {
-    type Error = SessionError;
-    type ColumnType = DefaultColumnType;
-
-    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SessionError> {
-        let database = Database::open_with(&self.path, self.config.clone()).map_err(SessionError)?;
-        let mut session = Session::new(&database);
-        session.execute(&self.setup).map_err(SessionError)?;
+impl Session for Restarting {
+    fn run(&mut self, sql: &str) -> godwit::Result<Answer> {
+        let database = Database::open_with(&self.path, self.config.clone())?;
+        let mut session = Connected::new(&database);
+        session.execute(&self.setup)?;
         session.run(sql)
-    }
-
-    fn engine_name(&self) -> &str {
-        "godwit"
     }
 }

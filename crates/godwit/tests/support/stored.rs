@@ -7,11 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use godwit::{Config, Database};
-use sqllogictest::{AsyncDB, DefaultColumnType, Runner};
 
-use super::data;
-use super::session::{RestartingSession, Session};
-use super::{columns_match, corpus_files};
+use super::script::{Session, run_script};
+use super::session::{Connected, Restarting};
+use super::{corpus_files, data};
 
 /// The Parquet files that become tables.
 const TABLES: [&str; 3] = ["numbers", "types", "empty"];
@@ -110,25 +109,17 @@ impl<'a> StoredTables<'a> {
             fs::copy(self.path(), &path).expect("the disk has room");
         }
         if is_restarted {
-            let session = RestartingSession { path, config: self.config.clone(), setup: self.setup.clone() };
+            let session = Restarting { path, config: self.config.clone(), setup: self.setup.clone() };
             return self.run_in(session, name, script, &["stored", "restarted"]);
         }
         let database = self.open(&path);
-        let session = Session::new(&database);
+        let session = Connected::new(&database);
         session.execute(&self.setup).expect("there is such a setting");
         self.run_in(session, name, script, &["stored"])
     }
 
-    fn run_in<S>(&self, session: S, name: &str, script: &str, labels: &[&str]) -> Result<(), String>
-    where
-        S: AsyncDB<ColumnType = DefaultColumnType> + Clone,
-    {
-        let mut runner = Runner::new(|| async { Ok(session.clone()) });
-        labels.iter().for_each(|label| runner.add_label(label));
-        if self.is_forced {
-            runner.add_label("forced_encodings");
-        }
-        runner.with_column_validator(|actual, expected| columns_match(actual, expected));
-        runner.run_script_with_name(script, name).map_err(|error| error.to_string())
+    fn run_in(&self, mut session: impl Session, name: &str, script: &str, labels: &[&str]) -> Result<(), String> {
+        let forced: &[&str] = if self.is_forced { &["forced_encodings"] } else { &[] };
+        run_script(&mut session, &[labels, forced].concat(), name, script)
     }
 }
