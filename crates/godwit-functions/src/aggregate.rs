@@ -247,22 +247,24 @@ impl Form {
     }
 }
 
+/// 64 bits have room for the sum of 2³¹ integers of 32 bits, and none to speak of for that of integers of 64.
 fn sum_types(value: &SqlType) -> Option<(Vec<SqlType>, SqlType)> {
-    let ty = match value {
-        SqlType::HugeInt => SqlType::HugeInt,
+    let same = |ty: SqlType| (vec![ty.clone()], ty);
+    Some(match value {
+        SqlType::BigInt | SqlType::UBigInt => (vec![value.clone()], SqlType::HugeInt),
+        SqlType::HugeInt => same(SqlType::HugeInt),
         // TRUE counts as 1.
-        SqlType::Boolean => SqlType::BigInt,
-        ty if ty.is_signed_integer() => SqlType::BigInt,
-        SqlType::UTinyInt | SqlType::USmallInt | SqlType::UInteger | SqlType::UBigInt => SqlType::UBigInt,
-        SqlType::Real | SqlType::Double | SqlType::Unknown => SqlType::Double,
-        SqlType::Interval => SqlType::Interval,
+        SqlType::Boolean => same(SqlType::BigInt),
+        ty if ty.is_signed_integer() => same(SqlType::BigInt),
+        SqlType::UTinyInt | SqlType::USmallInt | SqlType::UInteger => same(SqlType::UBigInt),
+        SqlType::Real | SqlType::Double | SqlType::Unknown => same(SqlType::Double),
+        SqlType::Interval => same(SqlType::Interval),
         SqlType::Decimal { precision, scale } => {
             let room = (precision + SUM_DIGITS).min(SqlType::DECIMAL_PRECISION_MAX);
-            return Some((vec![value.clone()], SqlType::decimal(room, *scale)));
+            (vec![value.clone()], SqlType::decimal(room, *scale))
         }
         _ => return None,
-    };
-    Some((vec![ty.clone()], ty))
+    })
 }
 
 /// Integers and decimals are summed exactly, before the division.

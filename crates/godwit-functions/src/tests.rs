@@ -99,6 +99,7 @@ fn aggregates_take_types() {
     let cases: &[(&str, &[&str], &[&str], &str)] = &[
         ("count", &[], &[], "count() BIGINT"),
         ("sum", &["INTEGER"], &[], "sum(BIGINT) BIGINT"),
+        ("sum", &["BIGINT"], &[], "sum(BIGINT) HUGEINT"),
         ("sum", &["HUGEINT"], &[], "sum(HUGEINT) HUGEINT"),
         ("sum", &["UINTEGER"], &[], "sum(UBIGINT) UBIGINT"),
         ("sum", &["DECIMAL"], &[], "sum(DECIMAL(15,2)) DECIMAL(25,2)"),

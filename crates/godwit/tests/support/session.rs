@@ -78,6 +78,8 @@ fn class_of(data_type: &DataType) -> DefaultColumnType {
         DataType::Null => DefaultColumnType::Any,
         DataType::Dictionary(_, values) => class_of(values),
         other if other.is_integer() => DefaultColumnType::Integer,
+        // A HUGEINT.
+        DataType::Decimal128(38, 0) => DefaultColumnType::Integer,
         other if other.is_numeric() => DefaultColumnType::FloatingPoint,
         _ => DefaultColumnType::Text,
     }
