@@ -25,7 +25,7 @@ enum Form {
     Count,
     /// A number; the sum in a type with more room. Or an INTERVAL.
     Sum,
-    /// A number as it is; a DOUBLE. Or an INTERVAL.
+    /// A number as it is; a DOUBLE. Or an INTERVAL, or a time; one.
     Mean,
     /// A truth value; one.
     Truth,
@@ -203,6 +203,8 @@ impl Form {
             (Form::Count, [] | [_]) => (any(), SqlType::BigInt),
             (Form::Sum, [value]) => sum_types(value.ty)?,
             (Form::Mean, [value]) if *value.ty == SqlType::Interval => same(SqlType::Interval),
+            (Form::Mean, [value]) if *value.ty == SqlType::Date => same(SqlType::Timestamp),
+            (Form::Mean, [value]) if value.ty.is_timestamp() || *value.ty == SqlType::Time => same(value.ty.clone()),
             (Form::Mean, [value]) => (vec![averaged(value.ty)?], SqlType::Double),
             (Form::Truth, [value]) if matches!(value.ty, SqlType::Boolean | SqlType::Unknown) => same(SqlType::Boolean),
             (Form::Bits, [value]) if *value.ty == SqlType::Unknown => same(SqlType::BigInt),
@@ -231,7 +233,7 @@ impl Form {
         let forms: &[&str] = match self {
             Form::Count => &["*", "value"],
             Form::Sum => &["number", "INTERVAL", "BOOLEAN"],
-            Form::Mean => &["number", "INTERVAL"],
+            Form::Mean => &["number", "INTERVAL", "TIMESTAMP", "TIME"],
             Form::Doubles(1) => &["number"],
             Form::Doubles(_) | Form::CountOfPairs => &["number, number"],
             Form::Truth => &["BOOLEAN"],

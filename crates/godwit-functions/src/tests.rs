@@ -105,6 +105,7 @@ fn aggregates_take_types() {
         ("sum", &["DECIMAL"], &[], "sum(DECIMAL(15,2)) DECIMAL(25,2)"),
         ("sum", &["REAL"], &[], "sum(DOUBLE) DOUBLE"),
         ("mean", &["INTEGER"], &[], "avg(INTEGER) DOUBLE"),
+        ("avg", &["DATE"], &[], "avg(TIMESTAMP) TIMESTAMP"),
         ("max", &["DATE"], &[], "max(DATE) DATE"),
         ("max", &["DATE", "INTEGER"], &[], "max_n(DATE, BIGINT) DATE[]"),
         ("min_by", &["VARCHAR", "DATE", "INTEGER"], &[], "arg_min_n(VARCHAR, DATE, BIGINT) VARCHAR[]"),
