@@ -58,11 +58,13 @@ fn constant_text(argument: &Expression) -> Option<String> {
 /// |argument|: a kernel where it is proven to fit, else a CASE over the sign, whose negation may fail.
 fn absolute(argument: &Expression, text: &str) -> Result<Option<Expression>> {
     let own = argument.output();
-    let proven = own.bound().and_then(range::absolute);
-    if let (Some(proven), Some(limit)) = (proven, limit_of(&own.logical))
+    let bound = own.bound();
+    let proven = bound.and_then(range::absolute);
+    if let (Some(bound), Some(proven), Some(limit)) = (bound, proven, limit_of(&own.logical))
         && range::contains(limit, proven)
     {
-        let physical = if own.physical == PhysicalType::I128 { PhysicalType::I128 } else { PhysicalType::I64 };
+        let is_narrow = bound.fits(PhysicalType::I64) && proven.fits(PhysicalType::I64);
+        let physical = if is_narrow { PhysicalType::I64 } else { PhysicalType::I128 };
         let output = ColumnType { physical, range: Some(proven), ..own.clone() };
         return Ok(Some(Expression::strict(Absolute, vec![to_physical(argument, physical)], output)));
     }
