@@ -73,7 +73,7 @@ def main() -> int:
 def watch(command: list[str | Path], timeout_seconds: float, standard_input: str = "") -> Run:
     """Runs a command to its end, and looks at its resident size meanwhile."""
     sampled, peak_bytes = [], 0
-    own_bytes = resident_bytes(os.getpid())
+    own_bytes = peak_resident_bytes(os.getpid())
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
         stdin.write(standard_input.encode())
         stdin.seek(0)

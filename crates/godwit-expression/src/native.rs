@@ -2,11 +2,13 @@
 
 use arrow_schema::DataType;
 use godwit_common::Result;
-use godwit_vector::PhysicalType;
+use godwit_vector::kernels::arithmetic::unary;
 use godwit_vector::kernels::compare::Comparison;
+use godwit_vector::{ColumnType, PhysicalType, Vector};
 
 use crate::branches::unified;
-use crate::expression::Operation;
+use crate::cast::{limit_of, to_physical};
+use crate::expression::{Kernel, Operation};
 use crate::{Expression, arithmetic, compare, range, temporal, text};
 
 /// The function of a name as kernels, if there are some for these arguments. What it gives may have another integer type
@@ -32,6 +34,18 @@ pub(crate) fn compile(
     })
 }
 
+struct Absolute;
+
+impl Kernel for Absolute {
+    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
+        // NULL may have any value.
+        Ok(match arguments[0].physical() {
+            PhysicalType::I128 => unary(&arguments[0], i128::wrapping_abs),
+            _ => unary(&arguments[0], i64::wrapping_abs),
+        })
+    }
+}
+
 fn constant_text(argument: &Expression) -> Option<String> {
     match argument.as_literal() {
         Some((flat, false)) if flat.physical() == PhysicalType::Str => {
@@ -41,8 +55,19 @@ fn constant_text(argument: &Expression) -> Option<String> {
     }
 }
 
-/// |argument| as a CASE over its sign.
+/// |argument|: a kernel where it is proven to fit, else a CASE over the sign, whose negation may fail.
 fn absolute(argument: &Expression, text: &str) -> Result<Option<Expression>> {
+    let own = argument.output();
+    let bound = own.bound();
+    let proven = bound.and_then(range::absolute);
+    if let (Some(bound), Some(proven), Some(limit)) = (bound, proven, limit_of(&own.logical))
+        && range::contains(limit, proven)
+    {
+        let is_narrow = bound.fits(PhysicalType::I64) && proven.fits(PhysicalType::I64);
+        let physical = if is_narrow { PhysicalType::I64 } else { PhysicalType::I128 };
+        let output = ColumnType { physical, range: Some(proven), ..own.clone() };
+        return Ok(Some(Expression::strict(Absolute, vec![to_physical(argument, physical)], output)));
+    }
     let zero = arithmetic::integer_literal(0, &argument.output().logical);
     let negative = compare::compile(Comparison::Less, argument.clone(), zero, text)?;
     let negated = arithmetic::compile_negation(argument.clone(), text);

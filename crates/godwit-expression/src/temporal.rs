@@ -1,10 +1,13 @@
 //! Fields of dates and timestamps, and truncation to them.
 
+use std::ops::RangeInclusive;
+use std::sync::OnceLock;
+
 use arrow_schema::DataType;
 use godwit_common::Result;
 use godwit_vector::kernels::arithmetic::unary;
 use godwit_vector::kernels::date::{DateField, DateUnit, truncate_days};
-use godwit_vector::{ColumnType, PhysicalType, Vector};
+use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
 
 use crate::cast::to_physical;
 use crate::expression::Kernel;
@@ -43,8 +46,9 @@ pub(crate) fn date_part(field: &str, argument: &Expression) -> Option<Expression
         nullable: argument.output().nullable,
         range: proven,
     };
+    let table = argument.output().range.and_then(|ticks| DayTable::new(field, ticks, ticks_per_day));
     let argument = to_physical(argument, PhysicalType::I64);
-    Some(Expression::strict(Part { field, ticks_per_day }, vec![argument], output))
+    Some(Expression::strict(Part { field, ticks_per_day, table }, vec![argument], output))
 }
 
 /// Ticks of a day, for types that count them from 1970-01-01 in UTC or without a zone.
@@ -59,6 +63,40 @@ fn ticks_per_day(logical: &DataType) -> Option<i64> {
 struct Part {
     field: DateField,
     ticks_per_day: i64,
+    table: Option<DayTable>,
+}
+
+/// Most days of a table: those of 90 years, 128 KiB.
+const TABLE_DAYS_MAX: i128 = 1 << 15;
+/// Rows for which a table is made, as far as it isn't there: a point query makes none.
+const TABLE_ROWS_MIN: usize = 1 << 10;
+
+/// The field of each day that the argument can have: looking it up is cheaper than computing it.
+struct DayTable {
+    field: DateField,
+    days: RangeInclusive<i64>,
+    values: OnceLock<Vec<i32>>,
+}
+
+impl DayTable {
+    /// For values with this proven range, if it has few days.
+    fn new(field: DateField, ticks: ValueRange, ticks_per_day: i64) -> Option<Self> {
+        let day = |ticks: i128| i64::try_from(ticks.div_euclid(ticks_per_day.into())).ok();
+        let (first, last) = (day(ticks.min)?, day(ticks.max)?);
+        let values = OnceLock::new();
+        (i128::from(last) - i128::from(first) < TABLE_DAYS_MAX).then_some(Self { field, days: first..=last, values })
+    }
+
+    /// The fields of days; `None` for so few of them that the table isn't worth it.
+    fn fields(&self, days: &Vector) -> Option<Vector> {
+        if self.values.get().is_none() && days.len() < TABLE_ROWS_MIN {
+            return None;
+        }
+        let values = self.values.get_or_init(|| self.days.clone().map(|day| self.field.of_days(day)).collect());
+        // NULL may have any day.
+        let value = |day: i64| values.get(day.wrapping_sub(*self.days.start()) as usize).copied().unwrap_or(0);
+        Some(unary(days, value))
+    }
 }
 
 impl Kernel for Part {
@@ -74,6 +112,9 @@ impl Kernel for Part {
             };
         }
         let days = days!(86_400, 86_400_000, 86_400_000_000, 86_400_000_000_000);
+        if let Some(fields) = self.table.as_ref().and_then(|table| table.fields(&days)) {
+            return Ok(fields);
+        }
         macro_rules! each {
             ($($field:ident),*) => {
                 // One loop per field, so that none chooses within its loop.

@@ -109,6 +109,11 @@ impl ColumnReader {
         self.pages.reopen(file, chunk, rows)
     }
 
+    /// The row after the page of `row`, for files without an offset index.
+    pub(crate) fn page_end(&mut self, row: usize) -> Result<usize> {
+        self.pages.page_end(row)
+    }
+
     /// What was read since the last call.
     pub(crate) fn take_reads(&mut self) -> ColumnReads {
         std::mem::take(&mut self.pages.reads)

@@ -25,7 +25,7 @@ enum Form {
     Count,
     /// A number; the sum in a type with more room. Or an INTERVAL.
     Sum,
-    /// A number as it is; a DOUBLE. Or an INTERVAL.
+    /// A number as it is; a DOUBLE. Or an INTERVAL, or a time; one.
     Mean,
     /// A truth value; one.
     Truth,
@@ -203,6 +203,8 @@ impl Form {
             (Form::Count, [] | [_]) => (any(), SqlType::BigInt),
             (Form::Sum, [value]) => sum_types(value.ty)?,
             (Form::Mean, [value]) if *value.ty == SqlType::Interval => same(SqlType::Interval),
+            (Form::Mean, [value]) if *value.ty == SqlType::Date => same(SqlType::Timestamp),
+            (Form::Mean, [value]) if value.ty.is_timestamp() || *value.ty == SqlType::Time => same(value.ty.clone()),
             (Form::Mean, [value]) => (vec![averaged(value.ty)?], SqlType::Double),
             (Form::Truth, [value]) if matches!(value.ty, SqlType::Boolean | SqlType::Unknown) => same(SqlType::Boolean),
             (Form::Bits, [value]) if *value.ty == SqlType::Unknown => same(SqlType::BigInt),
@@ -231,7 +233,7 @@ impl Form {
         let forms: &[&str] = match self {
             Form::Count => &["*", "value"],
             Form::Sum => &["number", "INTERVAL", "BOOLEAN"],
-            Form::Mean => &["number", "INTERVAL"],
+            Form::Mean => &["number", "INTERVAL", "TIMESTAMP", "TIME"],
             Form::Doubles(1) => &["number"],
             Form::Doubles(_) | Form::CountOfPairs => &["number, number"],
             Form::Truth => &["BOOLEAN"],
@@ -247,22 +249,24 @@ impl Form {
     }
 }
 
+/// 64 bits have room for the sum of 2³¹ integers of 32 bits, and none to speak of for that of integers of 64.
 fn sum_types(value: &SqlType) -> Option<(Vec<SqlType>, SqlType)> {
-    let ty = match value {
-        SqlType::HugeInt => SqlType::HugeInt,
+    let same = |ty: SqlType| (vec![ty.clone()], ty);
+    Some(match value {
+        SqlType::BigInt | SqlType::UBigInt => (vec![value.clone()], SqlType::HugeInt),
+        SqlType::HugeInt => same(SqlType::HugeInt),
         // TRUE counts as 1.
-        SqlType::Boolean => SqlType::BigInt,
-        ty if ty.is_signed_integer() => SqlType::BigInt,
-        SqlType::UTinyInt | SqlType::USmallInt | SqlType::UInteger | SqlType::UBigInt => SqlType::UBigInt,
-        SqlType::Real | SqlType::Double | SqlType::Unknown => SqlType::Double,
-        SqlType::Interval => SqlType::Interval,
+        SqlType::Boolean => same(SqlType::BigInt),
+        ty if ty.is_signed_integer() => same(SqlType::BigInt),
+        SqlType::UTinyInt | SqlType::USmallInt | SqlType::UInteger => same(SqlType::UBigInt),
+        SqlType::Real | SqlType::Double | SqlType::Unknown => same(SqlType::Double),
+        SqlType::Interval => same(SqlType::Interval),
         SqlType::Decimal { precision, scale } => {
             let room = (precision + SUM_DIGITS).min(SqlType::DECIMAL_PRECISION_MAX);
-            return Some((vec![value.clone()], SqlType::decimal(room, *scale)));
+            (vec![value.clone()], SqlType::decimal(room, *scale))
         }
         _ => return None,
-    };
-    Some((vec![ty.clone()], ty))
+    })
 }
 
 /// Integers and decimals are summed exactly, before the division.

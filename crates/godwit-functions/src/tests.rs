@@ -99,11 +99,13 @@ fn aggregates_take_types() {
     let cases: &[(&str, &[&str], &[&str], &str)] = &[
         ("count", &[], &[], "count() BIGINT"),
         ("sum", &["INTEGER"], &[], "sum(BIGINT) BIGINT"),
+        ("sum", &["BIGINT"], &[], "sum(BIGINT) HUGEINT"),
         ("sum", &["HUGEINT"], &[], "sum(HUGEINT) HUGEINT"),
         ("sum", &["UINTEGER"], &[], "sum(UBIGINT) UBIGINT"),
         ("sum", &["DECIMAL"], &[], "sum(DECIMAL(15,2)) DECIMAL(25,2)"),
         ("sum", &["REAL"], &[], "sum(DOUBLE) DOUBLE"),
         ("mean", &["INTEGER"], &[], "avg(INTEGER) DOUBLE"),
+        ("avg", &["DATE"], &[], "avg(TIMESTAMP) TIMESTAMP"),
         ("max", &["DATE"], &[], "max(DATE) DATE"),
         ("max", &["DATE", "INTEGER"], &[], "max_n(DATE, BIGINT) DATE[]"),
         ("min_by", &["VARCHAR", "DATE", "INTEGER"], &[], "arg_min_n(VARCHAR, DATE, BIGINT) VARCHAR[]"),

@@ -22,9 +22,10 @@ impl StrBuilder {
     }
 
     /// Appends the string that `write` appends to the bytes of those before.
-    pub fn write(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.bytes);
+    pub fn write<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        let written = write(&mut self.bytes);
         self.ends.push(self.bytes.len());
+        written
     }
 
     /// Number of strings.

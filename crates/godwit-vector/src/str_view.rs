@@ -15,6 +15,7 @@ use std::sync::Arc;
 use arrow_buffer::ScalarBuffer;
 
 use crate::StrBuilder;
+use crate::kernels::byte_array::short_view;
 
 /// Longest string that is stored in its view.
 pub(crate) const INLINE_MAX: usize = 12;
@@ -254,7 +255,14 @@ impl StrColumn {
     /// The same, with what is to live as long as the bytes, such as the memory that was granted for them.
     pub fn from_leased_parts(bytes: Vec<u8>, ends: &[usize], lease: impl Any + Send + Sync) -> Self {
         let mut start = 0;
-        let views = ends.iter().map(|&end| StrView::new(&bytes[std::mem::replace(&mut start, end)..end])).collect();
+        let view = |&end: &usize| {
+            let string = std::mem::replace(&mut start, end)..end;
+            match bytes[string.start..].first_chunk() {
+                Some(first) if string.len() <= INLINE_MAX => short_view(first, string.len()),
+                _ => StrView::new(&bytes[string]),
+            }
+        };
+        let views = ends.iter().map(view).collect();
         // SAFETY: the views point into `bytes`, whose allocation moves into the heap as it is.
         unsafe { StrColumn::new(views, Heaps::one(Arc::new((bytes, lease)))) }
     }

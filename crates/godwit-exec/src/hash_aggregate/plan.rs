@@ -612,6 +612,8 @@ fn mean(sum: usize, count: usize, argument: &ColumnType, ty: &mut ColumnType) ->
             let factor = u32::try_from(digits).ok().and_then(|digits| 10i128.checked_pow(digits));
             Some(factor.ok_or_else(|| Error::internal("the scale of an average is below that of its argument"))?)
         }
+        // Ticks.
+        DataType::Timestamp(..) | DataType::Time64(_) => Some(1),
         _ => None,
     };
     if let (Some(factor), Some(bound)) = (decimal_factor, argument.bound()) {

@@ -6,10 +6,10 @@
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of, ticks_per_second};
-use godwit_types::{SqlType, Value, cast_kind, cast_value, parse_value, write_value};
+use godwit_types::{SqlType, Value, cast_kind, cast_value, parse_value, write_integer, write_value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
 use godwit_vector::sql::{Reader, arrow_type, column_type, vector_of_values};
-use godwit_vector::{ColumnType, Native, PhysicalType, StrColumn, ValueRange, Vector};
+use godwit_vector::{ColumnType, Native, PhysicalType, StrColumn, ValueRange, Vector, match_flat};
 
 use super::checked::Checked;
 use super::labels;
@@ -259,18 +259,38 @@ struct Write {
 
 impl Kernel for Write {
     fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
-        let reader = Reader::new(&arguments[0], &self.from)?;
         let (mut texts, mut ends) = (String::new(), Vec::with_capacity(rows));
-        for row in 0..rows {
-            match reader.value(row)? {
-                Value::Null => {}
-                value => write_value(&mut texts, &value, &self.from),
+        if self.from.integer_range().is_some() {
+            write_integers(&arguments[0], &mut texts, &mut ends);
+        } else {
+            let reader = Reader::new(&arguments[0], &self.from)?;
+            for row in 0..rows {
+                match reader.value(row)? {
+                    Value::Null => {}
+                    value => write_value(&mut texts, &value, &self.from),
+                }
+                ends.push(texts.len());
             }
-            ends.push(texts.len());
         }
         let flat = godwit_vector::Flat::Str(StrColumn::from_parts(texts.into_bytes(), &ends));
         Ok(Vector::flat(flat, None).with_validity(arguments[0].validity().cloned()))
     }
+}
+
+/// Writes the integers of all rows one after the other, nothing for NULL, and where each of them ends.
+fn write_integers(vector: &Vector, texts: &mut String, ends: &mut Vec<usize>) {
+    match_flat!(
+        vector.to_flat(),
+        values => for (row, &value) in values.iter().enumerate() {
+            if vector.is_valid(row) {
+                #[allow(clippy::unnecessary_cast, reason = "one of the types is i128 already")]
+                write_integer(texts, value as i128);
+            }
+            ends.push(texts.len());
+        },
+        _texts => unreachable!("texts are no integers"),
+        _lists => unreachable!("nor are lists")
+    );
 }
 
 /// Text as values.

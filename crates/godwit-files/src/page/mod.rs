@@ -324,6 +324,25 @@ impl PageReader {
 
     /// Walks over page headers until the page of `row`.
     fn walk_to_page(&mut self, row: usize) -> Result<Page> {
+        let (header_bytes, header) = self.walk_to_header(row)?;
+        let (offset, first_row) = self.next;
+        let next = offset + header_bytes as u64 + header.compressed_bytes as u64;
+        self.next = (next, first_row + header.values);
+        self.content(offset, header_bytes, header, first_row)
+    }
+
+    /// The row after the page of `row`, for files without an offset index: as their headers tell, from the page on that was
+    /// read last.
+    pub(crate) fn page_end(&mut self, row: usize) -> Result<usize> {
+        if row >= self.next.1 {
+            let (_, header) = self.walk_to_header(row)?;
+            return Ok(self.next.1 + header.values);
+        }
+        Ok(self.next.1)
+    }
+
+    /// Goes to the header of the page of `row`: that is next from here on.
+    fn walk_to_header(&mut self, row: usize) -> Result<(usize, PageHeader)> {
         let (mut offset, mut first_row) = self.next;
         if row < first_row {
             (offset, first_row) = (self.chunk.start, 0);
@@ -333,8 +352,7 @@ impl PageReader {
                 return Err(self.corrupt(format!("a column ends at row {first_row} of {}", self.chunk.rows)));
             }
             let (header, header_bytes) = self.header_at(offset)?;
-            let data = offset + header_bytes as u64;
-            let next = data + header.compressed_bytes as u64;
+            let next = offset + header_bytes as u64 + header.compressed_bytes as u64;
             if next > self.chunk.end {
                 return Err(self.corrupt("a page is longer than its column"));
             }
@@ -344,8 +362,8 @@ impl PageReader {
                     return Err(self.corrupt("a column has more values than rows"));
                 }
                 if row < end_row {
-                    self.next = (next, end_row);
-                    return self.content(offset, header_bytes, header, first_row);
+                    self.next = (offset, first_row);
+                    return Ok((header_bytes, header));
                 }
                 first_row = end_row;
             }

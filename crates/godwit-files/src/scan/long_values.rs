@@ -70,6 +70,11 @@ impl LongValues {
         ((WINDOW_VALUES_BYTES_MAX as f64 / self.row_bytes.max(1.0)) as usize).max(1)
     }
 
+    /// Only headers tell where the pages of the column are.
+    pub(super) fn has_unknown_pages(&self) -> bool {
+        self.pages.is_none()
+    }
+
     /// The latest end of a window of rows that begins at `start`.
     pub(super) fn window_end(&self, start: usize) -> usize {
         let Some(pages) = &self.pages else { return start + self.rows_max() };

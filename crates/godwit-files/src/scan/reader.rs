@@ -34,8 +34,8 @@ pub struct ParquetReader {
     columns: Vec<Column>,
     /// Number of the morsel.
     morsel: usize,
-    /// Columns that make windows shorter.
-    long: Vec<LongValues>,
+    /// Columns that make windows shorter, by their places in the table.
+    long: Vec<(usize, LongValues)>,
     /// Rows that are left of the morsel.
     left: Range<usize>,
     /// Rows of the row group that are the window.
@@ -109,6 +109,21 @@ impl ParquetReader {
         Ok(rows.is_some_and(|rows| rows.is_empty()))
     }
 
+    /// Where the pages of `row` of long columns end, as far as it takes their headers to know: a window that went on would hold
+    /// two pages.
+    fn page_ends(&mut self, row: usize) -> Result<impl Iterator<Item = usize> + use<>> {
+        let unknown: Vec<usize> =
+            self.long.iter().filter(|(_, long)| long.has_unknown_pages()).map(|(column, _)| *column).collect();
+        let mut ends = Vec::with_capacity(unknown.len());
+        for column in unknown {
+            self.open_column(column)?;
+            if let Column { arrow: None, native: Some(native), .. } = &mut self.columns[column] {
+                ends.push(native.page_end(row)?);
+            }
+        }
+        Ok(ends.into_iter())
+    }
+
     /// Makes the reader of a column ready for the morsel.
     fn open_column(&mut self, column: usize) -> Result<()> {
         let reader = &mut self.columns[column];
@@ -134,7 +149,7 @@ impl ParquetReader {
             }
             None => {
                 let chunk_rows = self.query.settings.chunk_rows;
-                let batch_rows = self.long.iter().map(LongValues::rows_max).fold(chunk_rows, usize::min);
+                let batch_rows = self.long.iter().map(|(_, long)| long.rows_max()).fold(chunk_rows, usize::min);
                 let (rows, memory) = (morsel.rows.clone(), &self.memory);
                 let arrow = ArrowColumn::open(&file.file, morsel.row_group, file_column, rows, batch_rows, memory)?;
                 reader.arrow = Some(arrow);
@@ -152,7 +167,9 @@ impl MorselReader for ParquetReader {
         self.morsel = number;
         let (file, chunk_rows) = (&scan.table.files()[morsel.file], self.query.settings.chunk_rows);
         let long = scan.task.columns.iter().filter_map(|&column| {
-            LongValues::new(&file.file, morsel.row_group, file.column(column)?, &morsel.rows, chunk_rows)
+            let file_column = file.column(column)?;
+            let long = LongValues::new(&file.file, morsel.row_group, file_column, &morsel.rows, chunk_rows)?;
+            Some((column, long))
         });
         self.long = long.collect();
         let is_refuted = self.is_refuted(morsel, stages)?;
@@ -184,8 +201,8 @@ impl MorselReader for ParquetReader {
             return Ok(None);
         }
         let (start, chunk_rows) = (self.left.start, self.query.settings.chunk_rows);
-        let end = self.long.iter().map(|column| column.window_end(start)).fold(start + chunk_rows, usize::min);
-        let end = self.left.end.min(end);
+        let end = self.long.iter().map(|(_, long)| long.window_end(start)).fold(start + chunk_rows, usize::min);
+        let end = self.page_ends(start)?.fold(self.left.end.min(end), usize::min);
         self.window = self.left.start..end;
         self.left.start = end;
         Ok(Some(WindowRows { rows: self.window.len(), live: None }))

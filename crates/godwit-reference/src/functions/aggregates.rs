@@ -13,8 +13,10 @@ const fn entry(signature: &'static str, traits: Traits, kernel: super::Aggregate
 pub(super) const FUNCTIONS: &[Aggregation] = &[
     entry("count() -> BIGINT", Traits::Count, count),
     entry("count(ANY) -> BIGINT", Traits::Count, count),
-    entry("sum(BIGINT) -> BIGINT", Traits::Plain, sum),
-    entry("sum(UBIGINT) -> UBIGINT", Traits::Plain, sum),
+    entry("sum(INTEGER) -> BIGINT", Traits::Plain, sum),
+    entry("sum(UINTEGER) -> UBIGINT", Traits::Plain, sum),
+    entry("sum(BIGINT) -> HUGEINT", Traits::Plain, sum),
+    entry("sum(UBIGINT) -> HUGEINT", Traits::Plain, sum),
     entry("sum(HUGEINT) -> HUGEINT", Traits::Plain, sum),
     entry("sum(D) -> {sum}", Traits::Plain, sum),
     entry("sum(DOUBLE) -> DOUBLE", Traits::Plain, sum),

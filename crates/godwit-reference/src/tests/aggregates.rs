@@ -1,7 +1,7 @@
 //! Groups, grouping sets and what aggregates take.
 
 use godwit_plan::{Aggregate, AggregateCall, Expr, Node, NodeId, Plan};
-use godwit_types::SqlType;
+use godwit_types::{SqlType, Value};
 
 use super::{NULL, descending, error, id, int, less, list, result, table};
 use crate::TestFunctions;
@@ -93,18 +93,13 @@ fn distinct_filter_and_order() {
 fn a_sum_fails_only_if_it_does_not_fit() {
     let mut plan = Plan::new();
     let (input, a) = list(&mut plan, &[Some(1), Some(-1), Some(1)]);
-    let scaled = |factor: i64| {
-        let factor = Expr::bigint(factor);
-        let kind = godwit_plan::ExprKind::Arithmetic(
-            godwit_plan::Arithmetic::Multiply,
-            Box::new(a.clone().cast_to(&SqlType::BigInt)),
-            Box::new(factor),
-        );
-        Expr::new(kind, SqlType::BigInt, true)
-    };
-    let fits = aggregate(&mut plan, input, &[], None, calls(&scaled(i64::MAX), &["sum"]));
-    assert_eq!(result(&plan, fits), i64::MAX.to_string());
-    let positive = AggregateCall { filter: Some(less(&int(0), &a)), ..calls(&scaled(i64::MAX), &["sum"]).remove(0) };
+    let largest = Expr::literal(Value::Integer(i128::MAX), SqlType::HugeInt);
+    let factors = (Box::new(a.clone().cast_to(&SqlType::HugeInt)), Box::new(largest));
+    let kind = godwit_plan::ExprKind::Arithmetic(godwit_plan::Arithmetic::Multiply, factors.0, factors.1);
+    let scaled = Expr::new(kind, SqlType::HugeInt, true);
+    let fits = aggregate(&mut plan, input, &[], None, calls(&scaled, &["sum"]));
+    assert_eq!(result(&plan, fits), i128::MAX.to_string());
+    let positive = AggregateCall { filter: Some(less(&int(0), &a)), ..calls(&scaled, &["sum"]).remove(0) };
     let beyond = aggregate(&mut plan, input, &[], None, vec![positive]);
     assert!(error(&plan, beyond).contains("overflow"));
 }

@@ -74,7 +74,8 @@ fn structs_have_the_types_of_their_fields() {
 fn types_of_aggregates() {
     let cases = [
         ("sum", SqlType::Integer, SqlType::BigInt),
-        ("sum", SqlType::UBigInt, SqlType::UBigInt),
+        ("sum", SqlType::BigInt, SqlType::HugeInt),
+        ("sum", SqlType::UInteger, SqlType::UBigInt),
         ("sum", SqlType::HugeInt, SqlType::HugeInt),
         ("sum", SqlType::decimal(15, 2), SqlType::decimal(25, 2)),
         ("sum", SqlType::Real, SqlType::Double),

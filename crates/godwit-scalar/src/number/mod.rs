@@ -31,6 +31,7 @@ pub(crate) fn functions() -> Vec<Function> {
         signs::functions(),
         special::functions(),
         trigonometry::functions(),
+        vec![template::to_number()],
     ]
     .into_iter()
     .flatten()

@@ -184,15 +184,24 @@ impl CutDecimals {
     fn cut_all<T: Digits>(&self, numbers: &Vector, scales: (u8, u8)) -> Result<Vector> {
         let divisor = T::power_of_ten((scales.0 - scales.1).into()).expect("scales are small");
         let digits = digits_of::<T>(numbers);
+        let of_digits = |digits: u32| T::power_of_ten(digits).expect("few digits fit");
         macro_rules! each {
-            ($($cut:ident),*) => {
+            ($divisor:expr, $($cut:ident),*) => {
                 // One loop for each way.
                 match self.cut {
-                    $(Cut::$cut => digits.into_iter().map(|digits| Cut::$cut.quotient(digits, divisor)).collect(),)*
+                    $(Cut::$cut => digits.into_iter().map(|digits| Cut::$cut.quotient(digits, $divisor)).collect(),)*
                 }
             };
         }
-        vector_of_digits::<T>(each!(Ceil, Floor, Nearest, TowardZero), &self.to)
+        // Constants are divided by without a division.
+        let cut = match scales.0 - scales.1 {
+            1 => each!(of_digits(1), Ceil, Floor, Nearest, TowardZero),
+            2 => each!(of_digits(2), Ceil, Floor, Nearest, TowardZero),
+            3 => each!(of_digits(3), Ceil, Floor, Nearest, TowardZero),
+            4 => each!(of_digits(4), Ceil, Floor, Nearest, TowardZero),
+            _ => each!(divisor, Ceil, Floor, Nearest, TowardZero),
+        };
+        vector_of_digits::<T>(cut, &self.to)
     }
 
     fn cut_rows(&self, numbers: &Vector, scales: (u8, u8), places: impl Fn(usize) -> i64) -> Result<Vector> {

@@ -12,6 +12,8 @@
 //!
 //! A number of more digits than there are places is shown as `#`.
 
+mod reading;
+
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -20,6 +22,7 @@ use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::{SqlType, Value};
 use godwit_vector::Vector;
 
+pub(super) use self::reading::to_number;
 use super::digits::{Digits, digits_of};
 use crate::choose::fits;
 use crate::function::Form;

@@ -5,7 +5,24 @@ use std::fmt::Write;
 /// Most digits that are written at once.
 const DIGITS_MAX: usize = 40;
 
-pub(super) fn write_integer(out: &mut String, value: i128) {
+/// The numbers from 0 to 99, in two digits each.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
+/// A number below 100 in two digits.
+pub(super) fn pair(number: usize) -> [u8; 2] {
+    PAIRS[number]
+}
+
+/// An integer in decimal digits, behind what is there.
+pub fn write_integer(out: &mut String, value: i128) {
     match u64::try_from(value.unsigned_abs()) {
         Ok(magnitude) => {
             if value < 0 {
@@ -22,10 +39,14 @@ pub(super) fn write_padded(out: &mut String, number: u64, places: usize) {
     assert!(places <= DIGITS_MAX);
     let mut digits = [b'0'; DIGITS_MAX];
     let (mut at, mut rest) = (DIGITS_MAX, number);
-    while rest > 0 {
+    while rest >= 10 {
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&PAIRS[(rest % 100) as usize]);
+        rest /= 100;
+    }
+    if rest > 0 {
         at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
+        digits[at] = b'0' + rest as u8;
     }
     let written = &digits[at.min(DIGITS_MAX - places)..];
     out.push_str(std::str::from_utf8(written).expect("digits are ASCII"));

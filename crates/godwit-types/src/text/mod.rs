@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result, SqlState};
 
+pub use digits::write_integer;
 pub(crate) use nested::wrong_length;
 
 use crate::names::nearest;

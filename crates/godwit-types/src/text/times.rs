@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use godwit_common::{Error, Result, SqlState};
 
-use super::digits::write_padded;
+use super::digits::{pair, write_padded};
 use super::scan::{Scan, number, rounded_fraction};
 use super::{not_a, out_of_range, quoted};
 use crate::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
@@ -241,6 +241,14 @@ pub(super) fn write_date(out: &mut String, days: i64) {
 }
 
 fn write_civil(out: &mut String, date: Civil) {
+    if let Ok(year @ 1..=9999) = usize::try_from(date.year) {
+        let mut text = *b"0000-00-00";
+        text[..2].copy_from_slice(&pair(year / 100));
+        text[2..4].copy_from_slice(&pair(year % 100));
+        text[5..7].copy_from_slice(&pair(date.month as usize));
+        text[8..].copy_from_slice(&pair(date.day as usize));
+        return out.push_str(std::str::from_utf8(&text).expect("digits are ASCII"));
+    }
     let year = if date.year <= 0 { 1 - date.year } else { date.year };
     write_padded(out, year.unsigned_abs(), 4);
     out.push('-');
@@ -261,11 +269,16 @@ pub(super) fn write_time(out: &mut String, micros: i64) {
 /// `HH:MM:SS` and the fraction, without trailing zeros. Intervals may have more hours than a day.
 pub(super) fn write_clock(out: &mut String, seconds: i64, fraction: i64, places: usize) {
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    write_padded(out, hours.unsigned_abs(), 2);
-    out.push(':');
-    write_padded(out, minutes.unsigned_abs(), 2);
-    out.push(':');
-    write_padded(out, seconds.unsigned_abs(), 2);
+    let mut text = *b"00:00:00";
+    if let Ok(hours @ ..100) = usize::try_from(hours.unsigned_abs()) {
+        text[..2].copy_from_slice(&pair(hours));
+    } else {
+        write_padded(out, hours.unsigned_abs(), 2);
+    }
+    text[3..5].copy_from_slice(&pair(minutes.unsigned_abs() as usize));
+    text[6..].copy_from_slice(&pair(seconds.unsigned_abs() as usize));
+    let written = if hours.unsigned_abs() < 100 { &text[..] } else { &text[2..] };
+    out.push_str(std::str::from_utf8(written).expect("digits are ASCII"));
     if fraction != 0 {
         out.push('.');
         write_padded(out, fraction.unsigned_abs(), places);
@@ -277,20 +290,21 @@ pub(super) fn write_clock(out: &mut String, seconds: i64, fraction: i64, places:
 pub(super) fn write_timestamp(out: &mut String, ticks: i64, ty: &SqlType) {
     match ty {
         SqlType::TimestampTz => write_moment(out, ticks, &TimeZone::UTC),
-        _ => write_date_and_time(out, ticks.into(), ticks_per_second(ty).into(), None),
+        // A division by a constant is none.
+        SqlType::Timestamp => write_date_and_time(out, ticks, MICROS_PER_SECOND, None),
+        _ => write_date_and_time(out, ticks, ticks_per_second(ty), None),
     }
 }
 
 /// Date and time in a zone, and its offset from UTC at that moment.
 pub(crate) fn write_moment(out: &mut String, micros: i64, zone: &TimeZone) {
-    let offset = zone.offset_at(micros);
-    let per_second = i128::from(MICROS_PER_SECOND);
-    write_date_and_time(out, i128::from(micros) + i128::from(offset) * per_second, per_second, Some(offset));
+    write_date_and_time(out, micros, MICROS_PER_SECOND, Some(zone.offset_at(micros)));
 }
 
-fn write_date_and_time(out: &mut String, ticks: i128, per_second: i128, offset: Option<i64>) {
-    let small = |number: i128| i64::try_from(number).expect("seconds of 64 bits of ticks are few");
-    let (seconds, fraction) = (small(ticks.div_euclid(per_second)), small(ticks.rem_euclid(per_second)));
+#[inline]
+fn write_date_and_time(out: &mut String, ticks: i64, per_second: i64, offset: Option<i64>) {
+    let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
+    let seconds = seconds + offset.unwrap_or(0);
     let date = civil_from_days(seconds.div_euclid(SECONDS_PER_DAY));
     write_civil(out, date);
     out.push(' ');

@@ -24,7 +24,7 @@ use godwit_common::{Error, Result};
 
 use self::words::{Word, Words, ordered};
 use crate::kernels::string::build;
-use crate::{Bitmap, Flat, Vector};
+use crate::{Flat, StrBuilder, Vector};
 
 const END: u8 = 0x00;
 const VALUE: u8 = 0x01;
@@ -52,6 +52,7 @@ pub fn nested_from_bytes(vector: &Vector, logical: &DataType) -> Result<Vector> 
     let flat = vector.to_flat();
     let strings = flat.strings();
     let mut builder = Builder::new(logical)?;
+    builder.reserve((0..vector.len()).map(|row| strings.get(row).len()).sum());
     for row in 0..vector.len() {
         let mut bytes = strings.get(row);
         match vector.is_valid(row) {
@@ -59,8 +60,7 @@ pub fn nested_from_bytes(vector: &Vector, logical: &DataType) -> Result<Vector> 
             false => builder.push_null(),
         }
     }
-    let validity = Bitmap::from_fn(vector.len(), |row| vector.is_valid(row));
-    Ok(Vector::flat(Flat::Nested(builder.finish()?), Some(validity)))
+    Ok(Vector::flat(Flat::Nested(builder.finish()?), None).with_validity(vector.validity().cloned()))
 }
 
 /// The values of an array, or the items in it.
@@ -228,6 +228,12 @@ impl Validity {
         self.items += 1;
     }
 
+    /// So many items that are no NULLs.
+    #[inline]
+    fn push_values(&mut self, items: usize) {
+        self.items += items;
+    }
+
     /// As Arrow has it: nothing without NULLs.
     fn finish(self) -> Option<NullBuffer> {
         if self.nulls.is_empty() {
@@ -253,7 +259,7 @@ enum Content<'t> {
     Words(Words),
     Intervals(Vec<IntervalMonthDayNano>),
     DayTimes(Vec<IntervalDayTime>),
-    Texts(Vec<Vec<u8>>),
+    Texts(StrBuilder),
     Lists(Vec<usize>, Box<Builder<'t>>),
     Struct(Vec<Builder<'t>>),
 }
@@ -271,7 +277,7 @@ impl<'t> Builder<'t> {
             Interval(IntervalUnit::MonthDayNano) => Content::Intervals(Vec::new()),
             Interval(IntervalUnit::DayTime) => Content::DayTimes(Vec::new()),
             Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => {
-                Content::Texts(Vec::new())
+                Content::Texts(StrBuilder::default())
             }
             List(item) | LargeList(item) | FixedSizeList(item, _) => {
                 Content::Lists(Vec::new(), Box::new(Builder::new(item.data_type())?))
@@ -285,6 +291,15 @@ impl<'t> Builder<'t> {
         Ok(Self { ty, valid: Validity::default(), content })
     }
 
+    /// Makes room for the items of lists that have so many bytes.
+    fn reserve(&mut self, bytes: usize) {
+        if let Content::Lists(_, items) = &mut self.content
+            && let Content::Words(words) = &mut items.content
+        {
+            words.bytes.reserve(bytes);
+        }
+    }
+
     fn push_null(&mut self) {
         self.valid.push(false);
         match &mut self.content {
@@ -295,7 +310,7 @@ impl<'t> Builder<'t> {
             Content::DayTimes(values) => values.push(IntervalDayTime::ZERO),
             Content::Texts(texts) => {
                 let len = if let DataType::FixedSizeBinary(len) = self.ty { *len as usize } else { 0 };
-                texts.push(vec![0; len]);
+                texts.write(|bytes| bytes.resize(bytes.len() + len, 0));
             }
             Content::Lists(lens, items) => {
                 let len = if let DataType::FixedSizeList(_, len) = self.ty { *len as usize } else { 0 };
@@ -330,18 +345,7 @@ impl<'t> Builder<'t> {
             Content::DayTimes(values) => {
                 values.push(IntervalDayTime { days: take_i32(bytes)?, milliseconds: take_i32(bytes)? });
             }
-            Content::Texts(texts) => {
-                let mut text = Vec::new();
-                loop {
-                    let len = bytes.iter().position(|&byte| byte == 0).ok_or_else(cut_off)?;
-                    text.extend_from_slice(take(bytes, len)?);
-                    if take(bytes, 2)?[1] == TEXT_END {
-                        break;
-                    }
-                    text.push(0);
-                }
-                texts.push(text);
-            }
+            Content::Texts(texts) => return texts.write(|text| take_text(bytes, text)),
             Content::Lists(lens, items) => {
                 if let Content::Words(words) = &mut items.content {
                     lens.push(words.take_list(&mut items.valid, bytes)?);
@@ -388,9 +392,9 @@ impl<'t> Builder<'t> {
     }
 }
 
-fn texts_of(texts: &[Vec<u8>], nulls: Option<NullBuffer>, ty: &DataType) -> Result<ArrayRef> {
+fn texts_of(texts: &StrBuilder, nulls: Option<NullBuffer>, ty: &DataType) -> Result<ArrayRef> {
     let is_valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-    let values = texts.iter().enumerate().map(|(row, text)| is_valid(row).then_some(text.as_slice()));
+    let values = (0..texts.len()).map(|row| is_valid(row).then_some(texts.get(row)));
     if let DataType::FixedSizeBinary(width) = ty {
         let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(values, *width);
         return Ok(Arc::new(array.map_err(internal)?));
@@ -431,6 +435,18 @@ fn lists_of(lens: Vec<usize>, items: ArrayRef, nulls: Option<NullBuffer>, ty: &D
         }
         other => return Err(unsupported(other)),
     })
+}
+
+/// Appends the text at the front of `bytes` to others.
+fn take_text(bytes: &mut &[u8], texts: &mut Vec<u8>) -> Result<()> {
+    loop {
+        let len = bytes.iter().position(|&byte| byte == 0).ok_or_else(cut_off)?;
+        texts.extend_from_slice(take(bytes, len)?);
+        if take(bytes, 2)?[1] == TEXT_END {
+            return Ok(());
+        }
+        texts.push(0);
+    }
 }
 
 fn take<'b>(bytes: &mut &'b [u8], len: usize) -> Result<&'b [u8]> {

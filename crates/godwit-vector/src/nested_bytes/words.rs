@@ -2,7 +2,7 @@
 
 use godwit_common::Result;
 
-use super::{END, NULL, Validity, cut_off};
+use super::{END, NULL, VALUE, Validity, cut_off};
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Word {
@@ -92,6 +92,20 @@ impl Words {
     }
 
     fn take_items<const WIDTH: usize>(&mut self, valid: &mut Validity, bytes: &mut &[u8]) -> Result<usize> {
+        if let Some(items) = items_without_nulls::<WIDTH>(bytes) {
+            *bytes = &[];
+            let count = items.len() / (WIDTH + 1);
+            let first = self.bytes.len();
+            self.bytes.resize(first + count * WIDTH, 0);
+            for (item, value) in items.chunks_exact(WIDTH + 1).zip(self.bytes[first..].chunks_exact_mut(WIDTH)) {
+                let mut word: [u8; WIDTH] = item[1..].try_into().expect("a marker and a word");
+                unordered(&mut word, self.kind);
+                word.reverse();
+                value.copy_from_slice(&word);
+            }
+            valid.push_values(count);
+            return Ok(count);
+        }
         let mut items = 0;
         loop {
             let (&first, rest) = bytes.split_first().ok_or_else(cut_off)?;
@@ -105,4 +119,13 @@ impl Words {
             items += 1;
         }
     }
+}
+
+/// The items of a list, if `bytes` are just its own and none of them is NULL: then their markers stand at equal distances, up to
+/// the end of the list, the first thing at such a place that isn't the marker of a value.
+#[inline]
+fn items_without_nulls<'b, const WIDTH: usize>(bytes: &&'b [u8]) -> Option<&'b [u8]> {
+    let (&END, items) = bytes.split_last()? else { return None };
+    let are_values = items.len() % (WIDTH + 1) == 0 && items.iter().step_by(WIDTH + 1).all(|&marker| marker == VALUE);
+    are_values.then_some(items)
 }

@@ -54,6 +54,8 @@ fn class_of(data_type: &DataType) -> char {
         DataType::Null => '?',
         DataType::Dictionary(_, values) => class_of(values),
         other if other.is_integer() => 'I',
+        // A HUGEINT.
+        DataType::Decimal128(38, 0) => 'I',
         other if other.is_numeric() => 'R',
         _ => 'T',
     }

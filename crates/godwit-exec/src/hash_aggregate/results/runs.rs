@@ -86,8 +86,8 @@ impl<'a> Runs<'a> {
             }
         });
         let Some(last) = runs.pop() else { return Ok(()) };
-        let begun = owned(values.take(&begins));
-        if let Some((run, value)) = self.open.replace((last, begun.slice(runs.len(), 1))) {
+        let begun = values.take(&begins);
+        if let Some((run, value)) = self.open.replace((last, owned(begun.slice(runs.len(), 1)))) {
             self.content.end(&[run], &value, self.counts)?;
         }
         self.content.end(&runs, &begun.slice(0, runs.len()), self.counts)
@@ -128,11 +128,15 @@ impl Content<'_> {
         }
         match self {
             Content::Modes { best, values: modes } => {
-                let (mut groups, mut rows) = (Vec::new(), Vec::new());
+                let (mut groups, mut rows): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
                 for (row, run) in runs.iter().enumerate() {
                     let known = &mut best[run.group];
                     if run.rows > known.rows || (run.rows == known.rows && run.arrival < known.arrival) {
                         *known = *run;
+                        // The last of a group's runs that are better than those before is the best.
+                        if groups.pop_if(|group| *group == run.group as u32).is_some() {
+                            rows.pop();
+                        }
                         groups.push(run.group as u32);
                         rows.push(row as u32);
                     }
@@ -144,7 +148,7 @@ impl Content<'_> {
             Content::Histograms { ty, keys, rows, lens } => {
                 let DataType::Map(field, _) = &ty.logical else { return Err(no_map(&ty.logical)) };
                 let DataType::Struct(fields) = field.data_type() else { return Err(no_map(&ty.logical)) };
-                keys.push(items_of(values, fields[0].data_type())?);
+                keys.push(items_of(&owned(values.clone()), fields[0].data_type())?);
                 rows.extend(runs.iter().map(|run| run.rows));
                 runs.iter().for_each(|run| lens[run.group] += 1);
             }
