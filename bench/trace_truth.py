@@ -39,7 +39,7 @@ CREATE TABLE item AS
 CREATE TABLE customer AS SELECT i AS key, i % 7 AS region FROM range({keys}) AS r(i);
 CHECKPOINT;
 """
-ROWS = 200_000
+ROWS = 60_000
 KEYS = 5_000
 
 # Few rows come out, as the shell would load more for them than the queries for all others.
@@ -52,7 +52,7 @@ QUERIES = {
 }
 WARM_RUNS = 3
 # Samples tell when loads were made. Each takes hundreds of instructions, which are seen, too.
-MARKS_THRESHOLD = 100
+MARKS_THRESHOLD = 20
 # Settings that leave one way to run each query.
 SETTINGS = "SET threads = 1; SET adaptive_compression = 'off'; SET join_filters = false;"
 
@@ -77,7 +77,7 @@ class Shell:
 
     def read(self) -> None:
         with open(self.pipe, "rb", buffering=0) as pipe:
-            while block := pipe.read(1 << 20):
+            while block := pipe.read(1 << 16):
                 self.last_seen = time.monotonic()
                 if self.keeps:
                     self.blocks.append(block)
@@ -159,6 +159,8 @@ def times_of(samples: list[dict], loads: np.ndarray) -> np.ndarray:
     marks = sorted(zip((samples[i]["time"] for i in indices[known]), positions[at[known]]))
     # Kernels tell of loads after the fact, and now and then of one that wasn't made: most marks that agree are right.
     marks = [marks[i] for i in longest_increasing([position for _, position in marks])]
+    if not marks:
+        raise SystemExit("no sampled address was loaded from once: more rows would tell when loads were made")
     places, moments = [position for _, position in marks], [moment for moment, _ in marks]
     return np.interp(np.arange(len(loads)), places, moments)
 
@@ -174,7 +176,7 @@ def longest_increasing(values: list[int]) -> list[int]:
         lasts[length:length + 1] = [value]
         ends[length:length + 1] = [i]
     found = []
-    i = ends[-1]
+    i = ends[-1] if ends else -1
     while i >= 0:
         found.append(i)
         i = before[i]

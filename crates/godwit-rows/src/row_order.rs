@@ -64,6 +64,23 @@ impl RowOrder {
         unsafe { self.compare(a.pointers()[a_position], b.pointers()[b_position]) }
     }
 
+    /// Tells a memory trace that each of these rows was compared with the one before it.
+    pub fn note_neighbours(&self, rows: Rows<'_>) {
+        self.check(rows.layout());
+        godwit_trace::loads(|loads| {
+            let rows = rows.pointers();
+            let mut equal: Vec<usize> = (1..rows.len()).collect();
+            for key in &self.keys {
+                for offset in [key.validity.0, key.offset] {
+                    let row = |load: usize| rows[equal[load / 2] - load % 2];
+                    loads.each(2 * equal.len(), |load| row(load).as_ptr().wrapping_add(offset));
+                }
+                // SAFETY: the rows are pinned, and of the layout of the order.
+                equal.retain(|&at| unsafe { key.compare(rows[at - 1], rows[at]) }.is_eq());
+            }
+        });
+    }
+
     /// # Panics
     /// If rows of this layout have another order: a bug in the plan.
     #[inline(always)]

@@ -142,9 +142,9 @@ mod tests {
         let stream = Hits { loads: 100, private: [0; 3], shared: [0; 3] };
         let told = Told { one_in: 1, structures: vec![("a.dictionary".into(), hot), ("a.codes".into(), stream)] };
         let text = render(&told, &CacheSizes::ASSUMED);
-        assert!(text.contains("    40.0 %     10.0 %  50.0 % 100.0 %"), "{text}");
+        assert!(text.contains("   40.0 %     10.0 %  50.0 % 100.0 %"), "{text}");
         assert!(text.contains("a.dictionary") && !text.contains("Only one load"), "{text}");
-        assert!(text.contains("     0.0 %      0.0 %   0.0 %   0.0 %      20.00   20.00   20.00   a.codes"), "{text}");
+        assert!(text.contains("    0.0 %      0.0 %   0.0 %   0.0 %      20.00   20.00   20.00   a.codes"), "{text}");
         let many = (0..STRUCTURES_SHOWN + 5).map(|i| (format!("s{i}"), stream)).collect();
         let text = render(&Told { one_in: 100, structures: many }, &CacheSizes::ASSUMED);
         assert!(text.contains("(5 others)") && text.contains("Only one load in 100"), "{text}");

@@ -239,23 +239,20 @@ fn calls() {
         ("twice(random())", "(LET x := random() IN (x + x)) :: DOUBLE not null"),
         ("plus(a)", "(a + 1) :: INTEGER not null"),
         ("plus(a, y := 3)", "(a + 3) :: INTEGER not null"),
-        ("total(a)", "(sum + count) :: BIGINT | Aggregate by [] sum := sum(CAST(a AS BIGINT)), count := count(*)"),
+        ("total(a)", "(sum + count) :: BIGINT | Aggregate by [] sum := sum(a), count := count(*)"),
         ("greatest_x(s)", "(subquery n3) :: INTEGER"),
-        ("sum(twice(a))", "sum :: BIGINT | Aggregate by [] sum := sum(CAST((a + a) AS BIGINT))"),
+        ("sum(twice(a))", "sum :: BIGINT | Aggregate by [] sum := sum((a + a))"),
     ]);
 }
 
 #[test]
 fn aggregates_are_set_aside() {
     check(&[
-        ("sum(a) + sum(t.a)", "(sum + sum) :: BIGINT | Aggregate by [] sum := sum(CAST(a AS BIGINT))"),
+        ("sum(a) + sum(t.a)", "(sum + sum) :: BIGINT | Aggregate by [] sum := sum(a)"),
         ("count(*)", "count :: BIGINT not null | Aggregate by [] count := count(*)"),
         ("count(DISTINCT a)", "count :: BIGINT not null | Aggregate by [] count := count(DISTINCT a)"),
         ("max(DISTINCT a)", "max :: INTEGER | Aggregate by [] max := max(a)"),
-        (
-            "sum(a) FILTER (WHERE flag)",
-            "sum :: BIGINT | Aggregate by [] sum := sum(CAST(a AS BIGINT)) FILTER (WHERE flag)",
-        ),
+        ("sum(a) FILTER (WHERE flag)", "sum :: BIGINT | Aggregate by [] sum := sum(a) FILTER (WHERE flag)"),
         (
             "string_agg(s, ',' ORDER BY a)",
             "string_agg :: VARCHAR | Aggregate by [] string_agg := string_agg(s, ',' ORDER BY a)",
@@ -264,16 +261,16 @@ fn aggregates_are_set_aside() {
             "string_agg(s, ',') WITHIN GROUP (ORDER BY a)",
             "string_agg :: VARCHAR | Aggregate by [] string_agg := string_agg(s, ',' ORDER BY a)",
         ),
-        ("sum(a ORDER BY s)", "sum :: BIGINT | Aggregate by [] sum := sum(CAST(a AS BIGINT))"),
+        ("sum(a ORDER BY s)", "sum :: BIGINT | Aggregate by [] sum := sum(a)"),
         (
             "count_if(flag) FILTER (WHERE a > 1)",
             "count :: BIGINT not null | Aggregate by [] count := count(*) FILTER (WHERE ((a > 1) AND flag))",
         ),
-        ("sum(o.d + a)", "sum :: BIGINT | Aggregate by [] sum := sum(CAST((d + a) AS BIGINT))"),
+        ("sum(o.d + a)", "sum :: BIGINT | Aggregate by [] sum := sum((d + a))"),
         (
             "list_transform(l, x -> x + sum(a))",
             "list_transform(l, (x) -> (CAST(x AS BIGINT) + sum)) :: BIGINT[] \
-             | Aggregate by [] sum := sum(CAST(a AS BIGINT))",
+             | Aggregate by [] sum := sum(a)",
         ),
         ("grouping(a)", "grouping :: BIGINT not null"),
         ("unnest(l)", "unnest :: INTEGER | Unnest l"),
@@ -302,16 +299,16 @@ fn windows_are_set_aside() {
             "row_number :: BIGINT not null \
              | Window row_number := row_number() OVER (PARTITION BY a ORDER BY s RANGE START TO CURRENT)",
         ),
-        ("sum(a) OVER f", "sum :: BIGINT | Window sum := sum(CAST(a AS BIGINT)) OVER (ORDER BY c ROWS -1 TO CURRENT)"),
+        ("sum(a) OVER f", "sum :: BIGINT | Window sum := sum(a) OVER (ORDER BY c ROWS -1 TO CURRENT)"),
         (
             "sum(a) OVER (w ROWS 1 PRECEDING)",
             "sum :: BIGINT \
-             | Window sum := sum(CAST(a AS BIGINT)) OVER (PARTITION BY a ORDER BY c ROWS -1 TO CURRENT)",
+             | Window sum := sum(a) OVER (PARTITION BY a ORDER BY c ROWS -1 TO CURRENT)",
         ),
         (
             "sum(sum(a)) OVER (ORDER BY a)",
-            "sum :: BIGINT \
-             | Aggregate by [] sum := sum(CAST(a AS BIGINT)) \
+            "sum :: HUGEINT \
+             | Aggregate by [] sum := sum(a) \
              | Window sum := sum(sum) OVER (ORDER BY a RANGE START TO CURRENT)",
         ),
         (
@@ -334,17 +331,17 @@ fn windows_are_set_aside() {
         ),
         (
             "sum(a) OVER (ORDER BY n RANGE BETWEEN 10.5 PRECEDING AND CURRENT ROW)",
-            "sum :: BIGINT | Window sum := sum(CAST(a AS BIGINT)) OVER (ORDER BY n RANGE -10.50 TO CURRENT)",
+            "sum :: BIGINT | Window sum := sum(a) OVER (ORDER BY n RANGE -10.50 TO CURRENT)",
         ),
         (
             "sum(a) OVER (ORDER BY a RANGE BETWEEN 10.5 PRECEDING AND CURRENT ROW)",
             "sum :: BIGINT \
-             | Window sum := sum(CAST(a AS BIGINT)) OVER (ORDER BY CAST(a AS DECIMAL(11,1)) RANGE -10.5 TO CURRENT)",
+             | Window sum := sum(a) OVER (ORDER BY CAST(a AS DECIMAL(11,1)) RANGE -10.5 TO CURRENT)",
         ),
         (
             "sum(a) OVER (ORDER BY d RANGE '1 day' PRECEDING)",
             "sum :: BIGINT \
-             | Window sum := sum(CAST(a AS BIGINT)) OVER (ORDER BY d RANGE -INTERVAL '1 day' TO CURRENT)",
+             | Window sum := sum(a) OVER (ORDER BY d RANGE -INTERVAL '1 day' TO CURRENT)",
         ),
     ]);
 }

@@ -97,7 +97,7 @@ fn aggregates_do_no_more_than_they_must() {
         &after(&plan, &[Pass::Aggregates]),
         "
         Project g, count, sum, sum := sum
-          Aggregate by [g] count := count(*), sum := sum(CAST(b AS BIGINT))
+          Aggregate by [g] count := count(*), sum := sum(b)
             Scan t (k, b, g)
         ",
     );
