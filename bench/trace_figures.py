@@ -196,9 +196,7 @@ def working_set(laboratory: Laboratory, runs: int) -> None:
                 times[limit].append(laboratory.run(queries * 2, limit, timed_from=len(queries)))
         least = statistics.median(times[PLENTY])
         slowdown = [statistics.median(times[limit]) / least for limit in limits]
-        felt = [limit for limit, ratio in zip(MEMORY_LIMITS_MIB, slowdown) if ratio > FELT]
-        # Between the largest limit at which it is felt and the next one.
-        measured = crossing(MEMORY_LIMITS_MIB, slowdown, max(felt, default=MEMORY_LIMITS_MIB[0])) * 2**20
+        measured = crossing(MEMORY_LIMITS_MIB, slowdown) * 2**20
         left.plot([int(p["total_bytes"]) / 2**20 for p in curve], [float(p["accesses_per_page"]) for p in curve], color=color, label=label)
         left.axvline(hot / 2**20, color=color, linestyle=":")
         right.plot(MEMORY_LIMITS_MIB, slowdown, "o-", color=color, label=label)
@@ -212,13 +210,13 @@ def working_set(laboratory: Laboratory, runs: int) -> None:
     laboratory.draw("trace-3.6", figure)
 
 
-def crossing(limits: list[int], slowdown: list[float], last_felt: int) -> float:
-    """The limit at which the slowdown is `FELT`, between the last one where it is more and the next."""
-    at = limits.index(last_felt)
-    if at + 1 == len(limits):
-        return float(limits[at])
-    share = (slowdown[at] - FELT) / max(slowdown[at] - slowdown[at + 1], 1e-9)
-    return limits[at] + min(max(share, 0.0), 1.0) * (limits[at + 1] - limits[at])
+def crossing(limits: list[int], slowdown: list[float]) -> float:
+    """The limit at which the slowdown falls to `FELT`: below it at the next limit, and at the one after that."""
+    for at in range(len(limits) - 2):
+        if slowdown[at] > FELT >= max(slowdown[at + 1], slowdown[at + 2]):
+            share = (slowdown[at] - FELT) / (slowdown[at] - slowdown[at + 1])
+            return limits[at] + share * (limits[at + 1] - limits[at])
+    return float(limits[0] if slowdown[0] <= FELT else limits[-1])
 
 
 def footer(path: Path) -> dict[str, Any]:

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Weak;
 
-/// Ranges kept for the description of a trace; more are known while it runs, and left out of its file.
-const RANGES_DESCRIBED_MAX: usize = 100_000;
+/// Ranges in the description of a trace that ended before it did; more are known while it runs, and left out of its file. 22
+/// queries have some 10,000, which takes some ten milliseconds to write.
+const PAST_DESCRIBED_MAX: usize = 10_000;
+/// The same, of ranges that were there to its end.
+const CURRENT_DESCRIBED_MAX: usize = 10_000;
 
 /// Number of an object: of the pool that knows it, and within that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -159,7 +162,7 @@ impl Ranges {
                 continue;
             }
             self.current.remove(&start);
-            if self.past.len() < RANGES_DESCRIBED_MAX {
+            if self.past.len() < PAST_DESCRIBED_MAX {
                 self.past.push(TracedRange { until_nanos: Some(now_nanos), ..range });
             }
             for (from, to) in [(start, gone.address.min(range_end)), (end.max(start), range_end)] {
@@ -190,8 +193,7 @@ impl Ranges {
     /// All objects with their sizes, and their ranges.
     pub(crate) fn into_parts(self) -> (Vec<(TracedObject, u64)>, Vec<TracedRange>) {
         let Self { current, mut past, objects, .. } = self;
-        let room = RANGES_DESCRIBED_MAX.saturating_sub(past.len());
-        past.extend(current.into_values().take(room));
+        past.extend(current.into_values().take(CURRENT_DESCRIBED_MAX));
         past.sort_by_key(|range| (range.object, range.from_nanos, range.place.address));
         (objects, past)
     }

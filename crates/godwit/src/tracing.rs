@@ -19,8 +19,8 @@ use crate::result::QueryResult;
 use crate::settings::{Setting, named};
 
 /// Default of the setting `trace_threshold`. Table 3.1 of the thesis goes from 200 to 4,000; with this, a trace of
-/// TPC-H takes a few percent of the time, and has enough samples to tell objects apart (bench/insight.py).
-const THRESHOLD: u32 = 1_000;
+/// TPC-H takes a few percent of the time, and has enough samples to tell objects apart (bench/trace_figures.py).
+const THRESHOLD: u32 = 4_000;
 
 /// Default of the setting `trace_size_max`: some 25 million samples.
 const FILE_BYTES_MAX: u64 = 1 << 30;
