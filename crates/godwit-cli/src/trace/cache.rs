@@ -20,7 +20,7 @@ const STRUCTURES_SHOWN: usize = 20;
 
 /// A structure is one object, or the segments of one column.
 const STRUCTURES: &str = r#"
-    SELECT id, CASE WHEN kind = 'segment' THEN "table" || '.' || "column" ELSE object END
+    SELECT CAST(id AS INTEGER), CASE WHEN kind = 'segment' THEN "table" || '.' || "column" ELSE object END
     FROM godwit_trace_objects(getvariable('trace')) ORDER BY id"#;
 const LOADS: &str = "
     SELECT address, thread, object FROM read_parquet(getvariable('trace')) WHERE object IS NOT NULL ORDER BY time";
@@ -56,12 +56,9 @@ fn replay(connection: &Connection, sizes: &CacheSizes) -> Result<Told> {
     let mut names = HashMap::new();
     for batch in connection.query(STRUCTURES)? {
         let batch = batch?;
-        let ids = arrow_ids(&batch);
-        names.extend(
-            ids.into_iter()
-                .zip(batch.column(1).as_string_view())
-                .map(|(id, name)| (id, name.unwrap_or_default().to_owned())),
-        );
+        let ids = batch.column(0).as_primitive::<Int32Type>().values().iter().copied();
+        let structures = batch.column(1).as_string_view().iter();
+        names.extend(ids.zip(structures.map(|name| name.unwrap_or_default().to_owned())));
     }
     let mut threads = 1;
     for batch in connection.query("SELECT CAST(max(thread) AS BIGINT) FROM read_parquet(getvariable('trace'))")? {
@@ -79,20 +76,12 @@ fn replay(connection: &Connection, sizes: &CacheSizes) -> Result<Told> {
     }
     let mut structures: HashMap<&str, Hits> = HashMap::new();
     for (object, hits) in &hits {
-        let name = names.get(&i64::from(*object)).map_or("", String::as_str);
+        let name = names.get(object).map_or("", String::as_str);
         structures.entry(name).or_default().add(hits);
     }
     let mut structures: Vec<_> = structures.into_iter().map(|(name, hits)| (name.to_owned(), hits)).collect();
     structures.sort_by(|a, b| b.1.loads.cmp(&a.1.loads).then_with(|| a.0.cmp(&b.0)));
     Ok(Told { one_in, structures })
-}
-
-/// The numbers of objects in the first column, which may be of any width.
-fn arrow_ids(batch: &arrow_array::RecordBatch) -> Vec<i64> {
-    match batch.column(0).as_primitive_opt::<Int64Type>() {
-        Some(ids) => ids.values().to_vec(),
-        None => batch.column(0).as_primitive::<Int32Type>().values().iter().map(|&id| i64::from(id)).collect(),
-    }
 }
 
 fn render(told: &Told, sizes: &CacheSizes) -> String {
