@@ -17,13 +17,11 @@ the trace, and printed beside what it is compared with; the plots go to bench/re
 
 import argparse
 import csv
-import json
 import re
 import statistics
 import subprocess
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 
@@ -34,6 +32,7 @@ import numpy as np
 from options import add_common, list_of
 from suites import jcch
 from suites.base import Options
+from trace_truth import footer
 
 FIGURES = {"table": None, "3.4": None, "3.5": None, "3.6": None, "3.7": None, "3.8": None}
 # The thesis's thresholds: many samples for patterns over time, few for totals.
@@ -187,7 +186,8 @@ def working_set(laboratory: Laboratory, runs: int) -> None:
         curve = laboratory.ask(f"SELECT total_bytes, accesses_per_page FROM godwit_trace_working_set_curve('{trace}') WHERE scope = 'tables'")
         points = laboratory.ask(f"SELECT point, bytes FROM godwit_trace_working_set('{trace}') WHERE scope = 'tables'")
         (hot,) = [int(point["bytes"]) for point in points if point["point"] == "99 %"]
-        structures = bytes_at_once(trace)
+        # Query by query: the description of a long trace has the ranges of its first queries only.
+        structures = max(bytes_at_once(laboratory.trace("trace-query", [sql], TOTALS_THRESHOLD)) for sql in sorted(set(queries)))
         predicted = hot + structures
         limits = [f"{limit}MiB" for limit in MEMORY_LIMITS_MIB]
         times: dict[str, list[float]] = defaultdict(list)
@@ -217,13 +217,6 @@ def crossing(limits: list[int], slowdown: list[float]) -> float:
             share = (slowdown[at] - FELT) / (slowdown[at] - slowdown[at + 1])
             return limits[at] + share * (limits[at + 1] - limits[at])
     return float(limits[0] if slowdown[0] <= FELT else limits[-1])
-
-
-def footer(path: Path) -> dict[str, Any]:
-    """What a trace says of its objects."""
-    content = path.read_bytes()
-    start = content.index(b'{"version":1,"source":')
-    return json.JSONDecoder().raw_decode(content[start:].decode("utf-8", "replace"))[0]
 
 
 def bytes_at_once(trace: Path) -> int:
