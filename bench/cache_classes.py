@@ -58,7 +58,7 @@ def print_switching(example: Path, folder: Path, queries: dict[str, str], turns:
     lines = (re.sub(r"\s+", " ", re.sub(r"--.*", "", query)).strip().rstrip(";") for query in queries.values())
     program = [example, folder, str(turns), "2"]
     done = subprocess.run(program, input="\n".join(lines), capture_output=True, text=True, check=True)
-    print(f"Time with partitioning on by time with it off, {turns} turns: {done.stdout.splitlines()[-1]}")
+    print(f"Time with partitioning on by time with it off, medians of {turns} turns: {done.stdout.splitlines()[-1]}")
 
 
 def counts(pipelines: Counter[str]) -> str:

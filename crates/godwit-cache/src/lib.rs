@@ -65,6 +65,6 @@ pub use partitioning::{CachePartitioning, Mode, OffReason, Status, ThreadPlace};
 #[cfg(all(unix, feature = "partitioning"))]
 pub use partitioning::{Call, Imitation};
 #[cfg(feature = "partitioning")]
-pub use partitioning::{OsFiles, Paths, SystemFiles};
+pub use partitioning::{CommandFile, OsFiles, Paths, SystemFiles};
 pub use usage::{CacheClass, CacheUsage};
 pub use ways::WayMask;

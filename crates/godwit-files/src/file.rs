@@ -110,9 +110,12 @@ impl FileBytes {
         self.0.file.will_need(offset, bytes);
     }
 
-    /// The same for several ranges.
-    pub(crate) fn advise_all(&self, ranges: &[Range<u64>]) {
-        self.0.file.will_need_all(ranges);
+    /// The same for several ranges of pages, those aside whose pages are cached.
+    pub(crate) fn advise_all(&self, mut ranges: Vec<Range<u64>>) {
+        ranges.retain(|range| !self.0.pages.has_all_of(range));
+        if !ranges.is_empty() {
+            self.0.file.will_need_all(&ranges);
+        }
     }
 
     /// Announces that these ranges will probably be needed, in a while.

@@ -5,12 +5,12 @@
 //! cache_switching FOLDER TURNS THREADS < queries
 //! ```
 //!
-//! The folder is a database of Parquet files; a line of standard input is a query. A turn runs all queries with one mode,
-//! then with the other; which is first alternates. A turn gives a line of output: seconds on and off, and moves of threads.
-//! The last line has the medians of the ratio and of the moves.
+//! The folder is a database of Parquet files; a line of standard input is a query. A turn runs a query with one mode, then
+//! with the other; which is first alternates. Each query gives a line of output: its number, median seconds on and off, and
+//! moves of threads in a turn. The last line has the ratios of all: their geometric mean, and that of the sums of medians.
 
 use std::io::{self, stdin};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 /// The thesis's cache.
 const WAYS: u32 = 20;
 const CLASSES: u32 = 16;
+/// The pool keeps a page for good when it is read again.
+const WARM_UP_TURNS: usize = 3;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,50 +40,56 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     let number = |text: &String| text.parse().map_err(|_| Error::user(format!("'{text}' is no number")));
     let failed = |error: io::Error| Error::io("preparing the measurement", &error);
     let queries: Vec<String> = stdin().lines().collect::<io::Result<_>>().map_err(failed)?;
-    let imitated = std::env::temp_dir().join(format!("godwit-resctrl-{}", std::process::id()));
+    // As resctrl's files are, the imitation's are in memory where that can be had.
+    let memory = Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
+    let imitated = memory.unwrap_or_else(std::env::temp_dir).join(format!("godwit-resctrl-{}", std::process::id()));
     std::fs::create_dir_all(&imitated).map_err(failed)?;
     let machine = Imitation::new(&imitated, WAYS, CLASSES);
+    machine.pace_moves();
     let measured = measure(Path::new(folder), number(turns)?, number(threads)?, &machine, &queries);
     std::fs::remove_dir_all(&imitated).map_err(failed)?;
     measured.map(|()| ExitCode::SUCCESS)
 }
 
 fn measure(folder: &Path, turns: usize, threads: usize, machine: &Imitation, queries: &[String]) -> Result<()> {
-    let debug = DebugOptions { resctrl: Some(machine.clone()), ..DebugOptions::default() };
-    let config = Config { whole_process: true, debug, ..Config::default() }.with_threads(threads)?;
-    let database = Database::open_with(folder, config)?;
-    let connection = database.connect();
-    let (mut ratios, mut moves) = (Vec::new(), Vec::new());
-    for turn in 0..=turns {
-        let mut seconds = [0.0; 2];
-        for on in if turn % 2 == 0 { [true, false] } else { [false, true] } {
-            connection.execute(&format!("SET cache_partitioning = '{}'", if on { "on" } else { "off" }))?;
-            // Not measured: threads enter groups for the first time, or leave them for good.
-            execute(&connection, &queries[0])?;
-            machine.take_moves();
-            let time: Duration = queries.iter().map(|query| execute(&connection, query)).sum::<Result<_>>()?;
-            seconds[usize::from(on)] = time.as_secs_f64();
-            if on {
-                moves.push(machine.moves());
+    // A database for each mode: threads stay in theirs, and both have read their files when it matters.
+    let open = |mode: &str| -> Result<Connection> {
+        let debug = DebugOptions { resctrl: Some(machine.clone()), ..DebugOptions::default() };
+        let database = Database::open_with(folder, Config { debug, ..Config::default() }.with_threads(threads)?)?;
+        let connection = database.connect();
+        connection.execute(&format!("SET cache_partitioning = '{mode}'"))?;
+        Ok(connection)
+    };
+    let (on, off) = (open("on")?, open("off")?);
+    for _ in 0..WARM_UP_TURNS {
+        for query in queries {
+            execute(&on, query)?;
+            execute(&off, query)?;
+        }
+    }
+    machine.take_moves();
+    let (mut log_sum, mut seconds) = (0.0, [0.0; 2]);
+    for (number, query) in queries.iter().enumerate() {
+        let mut times = [const { Vec::new() }; 2];
+        for turn in 0..turns {
+            for is_on in if turn % 2 == 0 { [true, false] } else { [false, true] } {
+                times[usize::from(is_on)].push(execute(if is_on { &on } else { &off }, query)?.as_secs_f64());
             }
         }
-        let [off, on] = seconds;
-        println!("{on:.4}\t{off:.4}\t{}", moves[turn]);
-        ratios.push(on / off);
+        let [off, on] = times.map(median);
+        println!("{}\t{on:.5}\t{off:.5}\t{:.1}", number + 1, machine.take_moves().len() as f64 / turns as f64);
+        log_sum += (on / off).ln();
+        seconds[0] += off;
+        seconds[1] += on;
     }
-    // The first turn warms up.
-    let (mut ratios, mut moves) = (ratios.split_off(1), moves.split_off(1));
-    ratios.sort_by(f64::total_cmp);
-    moves.sort_unstable();
-    let quartile = |part: usize| ratios[(ratios.len() - 1) * part / 4];
-    println!(
-        "ratio {:.4} (quartiles {:.4} and {:.4}), {} moves",
-        quartile(2),
-        quartile(1),
-        quartile(3),
-        moves[moves.len() / 2]
-    );
+    let geometric_mean = (log_sum / queries.len() as f64).exp();
+    println!("geometric mean {geometric_mean:.4}, total {:.4}", seconds[1] / seconds[0]);
     Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// Runs a query and drops its rows.

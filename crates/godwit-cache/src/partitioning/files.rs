@@ -23,8 +23,8 @@ impl Default for Paths {
 pub trait SystemFiles: Send + Sync {
     /// The text of a file.
     fn read(&self, path: &Path) -> io::Result<String>;
-    /// Hands `text` to an existing file in one call, as the kernel takes each call for a command of its own.
-    fn write(&self, path: &Path, text: &str) -> io::Result<()>;
+    /// Opens an existing file that takes commands.
+    fn commands(&self, path: &Path) -> io::Result<Box<dyn CommandFile>>;
     /// Makes a folder; in resctrl that makes a group with its files.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
     /// Removes a folder; in resctrl its threads go to the default group, and its files with it.
@@ -35,6 +35,26 @@ pub trait SystemFiles: Send + Sync {
     fn link(&self, path: &Path) -> io::Result<PathBuf>;
     /// The calling thread's number in Linux.
     fn thread_id(&self) -> u32;
+    /// True if a thread that was moved stays for a while, to spare moves.
+    fn paces_moves(&self) -> bool {
+        true
+    }
+}
+
+/// A kernel's file that takes commands. Kept open, since opening it costs more than most commands.
+pub trait CommandFile: Send + Sync {
+    /// Hands `command` to the kernel in one call, as it takes each call for a command of its own.
+    fn give(&self, command: &str) -> io::Result<()>;
+}
+
+impl CommandFile for fs::File {
+    fn give(&self, command: &str) -> io::Result<()> {
+        let mut file = self;
+        match file.write(command.as_bytes())? {
+            written if written == command.len() => Ok(()),
+            _ => Err(io::ErrorKind::WriteZero.into()),
+        }
+    }
 }
 
 /// The files of the operating system.
@@ -46,12 +66,8 @@ impl SystemFiles for OsFiles {
         fs::read_to_string(path)
     }
 
-    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        let mut file = fs::OpenOptions::new().write(true).truncate(true).open(path)?;
-        match file.write(text.as_bytes())? {
-            written if written == text.len() => Ok(()),
-            _ => Err(io::ErrorKind::WriteZero.into()),
-        }
+    fn commands(&self, path: &Path) -> io::Result<Box<dyn CommandFile>> {
+        Ok(Box::new(fs::OpenOptions::new().write(true).truncate(true).open(path)?))
     }
 
     fn create_folder(&self, path: &Path) -> io::Result<()> {

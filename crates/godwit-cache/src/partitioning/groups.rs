@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::files::{Paths, SystemFiles};
+use super::files::{CommandFile, Paths, SystemFiles};
 use super::masks::{ClassMasks, MaskRules, parse_mask, parse_schemata, schemata_line};
 use super::process::ProcessIdentity;
 use super::{OffReason, Status};
@@ -32,9 +32,9 @@ const ENOSPC: i32 = 28;
 pub(super) struct Groups {
     files: Box<dyn SystemFiles>,
     paths: Paths,
-    home: PathBuf,
-    polluting: PathBuf,
-    comparable: PathBuf,
+    home: Group,
+    polluting: Group,
+    comparable: Group,
     /// Masks of the first cache, for the status.
     masks: ClassMasks,
     home_mask: WayMask,
@@ -43,6 +43,37 @@ pub(super) struct Groups {
     failures: AtomicU32,
     /// Set once, when partitioning turns itself off.
     failed: OnceLock<OffReason>,
+}
+
+/// A group's folder, and the file that threads are moved by.
+struct Group {
+    folder: PathBuf,
+    /// Opened at the first move.
+    tasks: OnceLock<Box<dyn CommandFile>>,
+}
+
+impl Group {
+    fn new(folder: PathBuf) -> Self {
+        Self { folder, tasks: OnceLock::new() }
+    }
+
+    fn tasks(&self) -> PathBuf {
+        self.folder.join("tasks")
+    }
+
+    fn take_in(&self, thread: u32, files: &dyn SystemFiles) -> io::Result<()> {
+        let command = format!("{thread}\n");
+        match self.tasks.get() {
+            Some(tasks) => tasks.give(&command),
+            None => {
+                let tasks = files.commands(&self.tasks())?;
+                tasks.give(&command)?;
+                // Another thread may have opened it meanwhile.
+                _ = self.tasks.set(tasks);
+                Ok(())
+            }
+        }
+    }
 }
 
 impl Groups {
@@ -54,12 +85,12 @@ impl Groups {
         })?;
         remove_stale(&own, &paths, files.as_ref());
         let name = own.group_names();
-        let folder = |class| paths.resctrl.join(name(class));
-        let (polluting, comparable) = (folder(CacheClass::Polluting), folder(CacheClass::Comparable));
+        let group = |class| Group::new(paths.resctrl.join(name(class)));
+        let (polluting, comparable) = (group(CacheClass::Polluting), group(CacheClass::Comparable));
         let (home_mask, masks) = *machine.caches.values().next().expect("a machine has a cache");
         // From here on, dropping it removes what was made.
         let groups = Self {
-            home: machine.home.clone(),
+            home: Group::new(machine.home.clone()),
             polluting,
             comparable,
             masks,
@@ -70,8 +101,8 @@ impl Groups {
             files,
             paths,
         };
-        groups.make(&machine, &groups.polluting, |masks| masks.polluting)?;
-        groups.make(&machine, &groups.comparable, |masks| masks.comparable)?;
+        groups.make(&machine, &groups.polluting.folder, |masks| masks.polluting)?;
+        groups.make(&machine, &groups.comparable.folder, |masks| masks.comparable)?;
         Ok(groups)
     }
 
@@ -80,7 +111,7 @@ impl Groups {
             .map_err(|error| self.reason(&error, group, Some(machine.classes)))?;
         let line = schemata_line(machine.resource, machine.caches.iter().map(|(&id, (_, masks))| (id, mask(masks))));
         let schemata = group.join("schemata");
-        retry_busy(|| self.files.write(&schemata, &line)).map_err(|error| self.reason(&error, &schemata, None))
+        retry_busy(|| self.files.commands(&schemata)?.give(&line)).map_err(|error| self.reason(&error, &schemata, None))
     }
 
     /// Why `path` couldn't be changed, for users. `classes` are known where one was asked for.
@@ -102,6 +133,10 @@ impl Groups {
 
     pub(super) fn thread_id(&self) -> u32 {
         self.files.thread_id()
+    }
+
+    pub(super) fn paces_moves(&self) -> bool {
+        self.files.paces_moves()
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -127,8 +162,7 @@ impl Groups {
             CacheClass::Comparable => &self.comparable,
             CacheClass::Sensitive => &self.home,
         };
-        let tasks = group.join("tasks");
-        match self.files.write(&tasks, &format!("{thread}\n")) {
+        match group.take_in(thread, self.files.as_ref()) {
             Ok(()) => {
                 self.moves.fetch_add(1, Ordering::Relaxed);
                 self.failures.store(0, Ordering::Relaxed);
@@ -140,7 +174,7 @@ impl Groups {
                 let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
                 if is_lasting(&error) || failures >= FAILURES_MAX {
                     // The groups stay until the end, so that threads can still go home from them.
-                    _ = self.failed.set(self.reason(&error, &tasks, None));
+                    _ = self.failed.set(self.reason(&error, &group.tasks(), None));
                 }
                 false
             }
@@ -152,7 +186,7 @@ impl Drop for Groups {
     fn drop(&mut self) {
         for group in [&self.polluting, &self.comparable] {
             // What can't be removed now, the next start removes.
-            _ = retry_busy(|| self.files.remove_folder(group));
+            _ = retry_busy(|| self.files.remove_folder(&group.folder));
         }
     }
 }

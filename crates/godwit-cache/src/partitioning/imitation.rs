@@ -1,17 +1,18 @@
 //! A folder that behaves as resctrl and proc do, with faults on demand: for tests, and for measurements where there is no
 //! resctrl. What would be an error of the folder itself is a panic.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::files::{OsFiles, Paths, SystemFiles};
+use super::files::{CommandFile, OsFiles, Paths, SystemFiles};
 use super::masks::parse_schemata;
 use crate::WayMask;
 
-pub(super) const ENOENT: i32 = 2;
+pub(super) const ENODEV: i32 = 19;
 pub(super) const EINVAL: i32 = 22;
 pub(super) const ENOSPC: i32 = 28;
 
@@ -42,8 +43,6 @@ pub struct Imitation(Arc<Inner>);
 struct Inner {
     folder: PathBuf,
     state: Mutex<State>,
-    /// Held while a thread moves: it is in one group at any time.
-    moving: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -52,8 +51,27 @@ struct State {
     faults: Vec<(Call, &'static str, i32, u32)>,
     /// Writes to files called `tasks`: the group, and the thread.
     moves: Vec<(String, String)>,
+    /// The folder of the group that each thread was moved to. As in the kernel, a write to `tasks` is a command; its text is
+    /// no list of the members.
+    members: HashMap<String, PathBuf>,
     resource: &'static str,
     ways: u32,
+    paces_moves: bool,
+}
+
+impl State {
+    fn fault(&mut self, call: Call, path: &Path) -> io::Result<()> {
+        let hit = |fault: &&mut (Call, &'static str, i32, u32)| {
+            fault.0 == call && path.to_str().unwrap().ends_with(fault.1) && fault.3 > 0
+        };
+        match self.faults.iter_mut().find(hit) {
+            Some(fault) => {
+                fault.3 -= 1;
+                Err(io::Error::from_raw_os_error(fault.2))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 impl Imitation {
@@ -64,7 +82,7 @@ impl Imitation {
 
     pub(super) fn with_resource(folder: &Path, resource: &'static str, ways: u32, classes: u32) -> Self {
         let state = Mutex::new(State { resource, ways, ..State::default() });
-        let this = Self(Arc::new(Inner { folder: folder.to_owned(), state, moving: Mutex::default() }));
+        let this = Self(Arc::new(Inner { folder: folder.to_owned(), state }));
         let info = this.root().join("info").join(resource);
         fs::create_dir_all(&info).unwrap();
         fs::create_dir_all(this.root().join("info/MB")).unwrap();
@@ -80,6 +98,10 @@ impl Imitation {
         fs::create_dir_all(this.proc().join("self/ns")).unwrap();
         symlink(format!("pid:[{NAMESPACE}]"), this.proc().join("self/ns/pid")).unwrap();
         this
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap()
     }
 
     /// Where resctrl is mounted.
@@ -112,29 +134,34 @@ impl Imitation {
     }
 
     fn populate(&self, group: &Path, mask: &str) {
-        let resource = self.0.state.lock().unwrap().resource;
+        let resource = self.state().resource;
         fs::write(group.join("schemata"), format!("    MB:0=100;1=100\n    {resource}:0={mask};1={mask}\n")).unwrap();
         fs::write(group.join("tasks"), "").unwrap();
     }
 
     /// The next `times` calls of this kind on paths with this end fail.
     pub fn fail(&self, call: Call, path_end: &'static str, errno: i32, times: u32) {
-        self.0.state.lock().unwrap().faults.push((call, path_end, errno, times));
+        self.state().faults.push((call, path_end, errno, times));
+    }
+
+    /// Threads that were moved stay for a while, as on a real machine. Tests want to see each move.
+    pub fn pace_moves(&self) {
+        self.state().paces_moves = true;
     }
 
     /// Nothing fails from now on.
     pub fn heal(&self) {
-        self.0.state.lock().unwrap().faults.clear();
+        self.state().faults.clear();
     }
 
     /// How often a thread was told to move, successfully or not.
     pub fn moves(&self) -> usize {
-        self.0.state.lock().unwrap().moves.len()
+        self.state().moves.len()
     }
 
     /// Which threads were told to move to which groups, in order; the default group is "". Later calls begin there.
     pub fn take_moves(&self) -> Vec<(String, String)> {
-        std::mem::take(&mut self.0.state.lock().unwrap().moves)
+        std::mem::take(&mut self.state().moves)
     }
 
     /// Groups other than the default one.
@@ -145,59 +172,59 @@ impl Imitation {
         names
     }
 
-    /// The folders of groups in which `thread` is, once it was moved; the default group is "".
-    pub fn groups_of(&self, thread: u32) -> Vec<String> {
-        let mut groups = self.groups();
-        groups.push(String::new());
-        groups.retain(|group| tasks(&self.root().join(group)).contains(&thread.to_string()));
-        groups
+    /// The folder of the group that `thread` is in, once it was moved; the default group is "".
+    pub fn group_of(&self, thread: u32) -> Option<String> {
+        let state = self.state();
+        let folder = state.members.get(&thread.to_string())?;
+        Some(folder.strip_prefix(self.root()).unwrap().to_string_lossy().into_owned())
     }
 
     fn fault(&self, call: Call, path: &Path) -> io::Result<()> {
-        let mut state = self.0.state.lock().unwrap();
-        let hit = |fault: &&mut (Call, &'static str, i32, u32)| {
-            fault.0 == call && path.to_str().unwrap().ends_with(fault.1) && fault.3 > 0
-        };
-        match state.faults.iter_mut().find(hit) {
-            Some(fault) => {
-                fault.3 -= 1;
-                Err(io::Error::from_raw_os_error(fault.2))
-            }
-            None => Ok(()),
-        }
+        self.state().fault(call, path)
     }
 
-    fn write_schemata(&self, path: &Path, text: &str) -> io::Result<()> {
+    fn check_schemata(&self, text: &str) -> io::Result<()> {
         let (resource, ways) = {
-            let state = self.0.state.lock().unwrap();
+            let state = self.state();
             (state.resource, state.ways)
         };
         let legal = |mask: &WayMask| mask.longest_run() == (mask.bits().trailing_zeros(), mask.count());
         let inside = |mask: &WayMask| *mask & WayMask::all(ways) == *mask && !mask.is_empty();
         match parse_schemata(text, resource) {
-            Some(masks) if masks.len() == 2 && masks.values().all(|mask| legal(mask) && inside(mask)) => {
-                OsFiles.write(path, text)
-            }
+            Some(masks) if masks.len() == 2 && masks.values().all(|mask| legal(mask) && inside(mask)) => Ok(()),
             _ => Err(io::Error::from_raw_os_error(EINVAL)),
         }
     }
-
-    fn write_task(&self, path: &Path, thread: &str) -> io::Result<()> {
-        let _moving = self.0.moving.lock().unwrap();
-        for group in self.groups().into_iter().chain([String::new()]) {
-            let folder = self.root().join(group);
-            let mut left = tasks(&folder);
-            left.retain(|task| task != thread);
-            fs::write(folder.join("tasks"), left.join("\n"))?;
-        }
-        let mut here = tasks(path.parent().unwrap());
-        here.push(thread.to_owned());
-        OsFiles.write(path, &here.join("\n"))
-    }
 }
 
-fn tasks(group: &Path) -> Vec<String> {
-    fs::read_to_string(group.join("tasks")).unwrap_or_default().lines().map(str::to_owned).collect()
+/// An open file called `schemata` or `tasks`.
+struct ImitatedFile {
+    machine: Imitation,
+    path: PathBuf,
+    file: Box<dyn CommandFile>,
+}
+
+impl CommandFile for ImitatedFile {
+    fn give(&self, command: &str) -> io::Result<()> {
+        let folder = self.path.parent().unwrap();
+        if self.path.ends_with("schemata") {
+            self.machine.fault(Call::Write, &self.path)?;
+            self.machine.check_schemata(command)?;
+        } else {
+            let group = folder.strip_prefix(self.machine.root()).unwrap().to_string_lossy().into_owned();
+            let thread = command.trim().to_owned();
+            // The kernel has one lock for all groups, too.
+            let mut state = self.machine.state();
+            state.moves.push((group, thread.clone()));
+            state.fault(Call::Write, &self.path)?;
+            // The file stays open when its group is removed.
+            if !self.path.exists() {
+                return Err(io::Error::from_raw_os_error(ENODEV));
+            }
+            state.members.insert(thread, folder.to_owned());
+        }
+        self.file.give(command)
+    }
 }
 
 impl SystemFiles for Imitation {
@@ -206,40 +233,32 @@ impl SystemFiles for Imitation {
         OsFiles.read(path)
     }
 
-    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        if path.ends_with("tasks") {
-            let group = path.parent().unwrap().strip_prefix(self.root()).unwrap();
-            let entry = (group.to_string_lossy().into_owned(), text.trim().to_owned());
-            self.0.state.lock().unwrap().moves.push(entry);
-        }
-        self.fault(Call::Write, path)?;
-        match path.file_name().unwrap().to_str().unwrap() {
-            "schemata" => self.write_schemata(path, text),
-            "tasks" if path.exists() => self.write_task(path, text.trim()),
-            _ => Err(io::Error::from_raw_os_error(ENOENT)),
-        }
+    fn commands(&self, path: &Path) -> io::Result<Box<dyn CommandFile>> {
+        // A group that is gone takes none; a file that isn't there can't be opened.
+        let file = OsFiles.commands(path)?;
+        Ok(Box::new(ImitatedFile { machine: self.clone(), path: path.to_owned(), file }))
     }
 
     fn create_folder(&self, path: &Path) -> io::Result<()> {
         self.fault(Call::Create, path)?;
-        let resource = self.0.state.lock().unwrap().resource;
+        let resource = self.state().resource;
         let classes = OsFiles.read(&self.root().join("info").join(resource).join("num_closids"))?;
         if self.groups().len() as u32 + 1 >= classes.trim().parse().unwrap() {
             return Err(io::Error::from_raw_os_error(ENOSPC));
         }
         OsFiles.create_folder(path)?;
-        let ways = self.0.state.lock().unwrap().ways;
+        let ways = self.state().ways;
         self.populate(path, &format!("{:x}", WayMask::all(ways)));
         Ok(())
     }
 
     fn remove_folder(&self, path: &Path) -> io::Result<()> {
         self.fault(Call::Remove, path)?;
-        for task in tasks(path) {
-            self.write_task(&self.root().join("tasks"), &task)?;
+        for group in self.state().members.values_mut() {
+            if group == path {
+                *group = self.root();
+            }
         }
-        // A thread that moves rewrites the tasks of all groups.
-        let _moving = self.0.moving.lock().unwrap();
         for file in ["tasks", "schemata"] {
             _ = fs::remove_file(path.join(file));
         }
@@ -258,5 +277,8 @@ impl SystemFiles for Imitation {
 
     fn thread_id(&self) -> u32 {
         OsFiles.thread_id()
+    }
+    fn paces_moves(&self) -> bool {
+        self.state().paces_moves
     }
 }

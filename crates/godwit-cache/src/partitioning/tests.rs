@@ -3,16 +3,18 @@
 use std::fs;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use godwit_common::Named;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::imitation::{Call, EINVAL, ENOENT, ENOSPC, Imitation, NAMESPACE, START};
-use super::{CachePartitioning, Mode, OffReason, OsFiles, Status, SystemFiles};
+use super::imitation::{Call, EINVAL, ENOSPC, Imitation, NAMESPACE, START};
+use super::{CachePartitioning, Mode, OffReason, OsFiles, PAUSE_MAX, Status, SystemFiles, pause};
 use crate::CacheClass::{self, Comparable, Polluting, Sensitive};
 
 const EPERM: i32 = 1;
+const ENOENT: i32 = 2;
 const ESRCH: i32 = 3;
 const EBUSY: i32 = 16;
 
@@ -51,10 +53,8 @@ fn reason(machine: &Imitation) -> OffReason {
 }
 
 fn group_of(machine: &Imitation) -> String {
-    let groups = machine.groups_of(OsFiles.thread_id());
-    assert!(groups.len() <= 1, "a thread is in one group: {groups:?}");
-    // Before its first move it isn't listed.
-    let name = groups.into_iter().next().unwrap_or_default();
+    // Before its first move it is in the default group.
+    let name = machine.group_of(OsFiles.thread_id()).unwrap_or_default();
     name.rsplit('-').next().unwrap().to_owned()
 }
 
@@ -306,6 +306,29 @@ fn passing_failures_of_moves() {
 }
 
 #[test]
+fn a_thread_stays_for_a_while_where_it_moved() {
+    let machine = imitated(20, 16);
+    machine.pace_moves();
+    let partitioning = start(&machine).unwrap();
+    let mut place = partitioning.thread();
+    place.enter(Polluting);
+    let moved = Instant::now();
+    // A move of a microsecond already makes it stay for 0.4 ms.
+    place.enter(Comparable);
+    assert_eq!(place.class(), Some(Polluting));
+    while place.class() == Some(Polluting) {
+        assert!(moved.elapsed() < Duration::from_secs(10), "it moves in the end");
+        place.enter(Comparable);
+    }
+    assert_eq!((place.class(), machine.moves()), (Some(Comparable), 2));
+    // It goes home at once.
+    drop(place);
+    assert_eq!(group_of(&machine), "");
+    assert_eq!(pause(Duration::from_micros(5)), Duration::from_millis(2));
+    assert_eq!(pause(Duration::from_secs(3)), PAUSE_MAX);
+}
+
+#[test]
 fn lasting_failures_turn_it_off() {
     for errno in [EPERM, ENOENT, EINVAL] {
         let machine = imitated(20, 16);
@@ -394,7 +417,8 @@ proptest! {
                 Step::Enter(class) => place.enter(class),
                 Step::Fail(file, errno, times) => machine.fail(Call::Write, file, errno, times),
             }
-            prop_assert!(machine.groups_of(OsFiles.thread_id()).len() <= 1);
+            let group = machine.group_of(OsFiles.thread_id()).unwrap_or_default();
+            prop_assert!(group.is_empty() || machine.groups().contains(&group), "{group}");
         }
         drop(place);
         drop(partitioning);

@@ -7,7 +7,8 @@
 //! over a large file costs little and evicts nothing. The pool drops cached pages before it writes any intermediate to
 //! disk.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,7 +32,7 @@ const KEPT_AT_ONCE_ONE_IN: usize = 3;
 
 /// The cache of one open file, by the offset of the page's header. At most one entry per page of the file.
 #[derive(Debug, Default)]
-pub(crate) struct PageCache(Mutex<HashMap<u64, Entry>>);
+pub(crate) struct PageCache(Mutex<BTreeMap<u64, Entry>>);
 
 #[derive(Debug)]
 enum Entry {
@@ -73,6 +74,18 @@ impl PageCache {
         }
     }
 
+    /// True if the pages in these bytes of the file were all found worth caching, and none has been dropped since. Tiny pages
+    /// between them aren't known here.
+    pub(crate) fn has_all_of(&self, range: &Range<u64>) -> bool {
+        let pages = self.0.lock();
+        let mut entries = pages.range(range.clone()).peekable();
+        entries.peek().is_some()
+            && entries.all(|(_, entry)| match entry {
+                Entry::Seen => false,
+                Entry::Cached(_, page, _) => page.is_loaded(),
+            })
+    }
+
     /// Room for the page at `offset`, if it is worth caching and there is room to spare.
     pub(super) fn room(
         &self,
@@ -103,5 +116,45 @@ impl PageCache {
         let text_check = TextCheck::default();
         self.0.lock().insert(offset, Entry::Cached(header, cached, text_check.clone()));
         Found { header, page, text_check }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::header::{PageKind, ValueEncoding};
+    use crate::test_scan::memory;
+
+    const BYTES: usize = 64 << 10;
+
+    fn read(cache: &PageCache, offset: u64, memory: &BufferManager) {
+        let header = PageHeader {
+            kind: PageKind::Dictionary,
+            values: 1,
+            encoding: ValueEncoding::Plain,
+            compressed_bytes: BYTES,
+            uncompressed_bytes: BYTES,
+        };
+        if let Some(mut room) = cache.room(offset, &header, &Codec::Lz4Raw, memory).unwrap() {
+            room.as_mut_slice().fill(1);
+            drop(cache.keep(offset, header, room));
+        }
+    }
+
+    #[test]
+    fn bytes_whose_pages_are_all_cached() {
+        let (cache, memory) = (PageCache::default(), memory());
+        let range = 100..100 + 4 * BYTES as u64;
+        assert!(!cache.has_all_of(&range), "nothing was read");
+        let offsets = || range.clone().step_by(BYTES);
+        offsets().for_each(|offset| read(&cache, offset, &memory));
+        assert!(!cache.has_all_of(&range), "some were seen once");
+        offsets().for_each(|offset| read(&cache, offset, &memory));
+        assert!(cache.has_all_of(&range) && cache.has_all_of(&(range.start..range.start + 1)));
+        assert!(!cache.has_all_of(&(range.end..range.end + 1)), "no page begins there");
+        // Memory is needed for something else.
+        let everything = memory.memory_limit() - BYTES as u64;
+        let _reservation = memory.reserve(everything as usize, MemoryTag::Reader).unwrap();
+        assert!(!cache.has_all_of(&range), "some were dropped");
     }
 }

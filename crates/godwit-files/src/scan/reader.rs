@@ -182,12 +182,12 @@ impl MorselReader for ParquetReader {
         let Some(morsel) = plan.morsels.get(number) else { return };
         let file = self.file_of(morsel);
         if !file.is_remote() {
-            return file.advise_all(&self.bytes_of(std::slice::from_ref(morsel)));
+            return file.advise_all(self.bytes_of(std::slice::from_ref(morsel)));
         }
         // In few long requests: a row group's, when the first of its morsels comes near.
         let row_group = plan.row_group_of(number);
         if std::ptr::eq(&row_group[0], morsel) {
-            file.advise_all(&self.bytes_of(row_group));
+            file.advise_all(self.bytes_of(row_group));
         }
     }
 
