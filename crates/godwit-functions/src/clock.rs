@@ -9,7 +9,7 @@ use crate::arguments::no_match;
 use crate::implementation::ScalarImplementation;
 
 /// Names, and how much of the moment they are.
-const CLOCKS: [(&str, SqlType); 9] = [
+const CLOCKS: [(&str, SqlType); 10] = [
     ("now", SqlType::TimestampTz),
     ("current_timestamp", SqlType::TimestampTz),
     ("get_current_timestamp", SqlType::TimestampTz),
@@ -19,6 +19,7 @@ const CLOCKS: [(&str, SqlType); 9] = [
     ("current_date", SqlType::Date),
     ("today", SqlType::Date),
     ("current_time", SqlType::Time),
+    ("localtime", SqlType::Time),
 ];
 
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {

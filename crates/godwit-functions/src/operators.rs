@@ -27,6 +27,10 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The operator of a name; `None` if that is none.
 pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Option<Result<ScalarMatch, NoFunction>> {
+    // Strings of bits have functions of these names.
+    if arguments.iter().any(|argument| *argument.ty == SqlType::Bit) {
+        return None;
+    }
     if let Some(&(_, op)) = OF_BITS.iter().find(|(known, _)| *known == name) {
         return Some(on_bits(name, op, arguments));
     }

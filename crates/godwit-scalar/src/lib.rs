@@ -18,6 +18,7 @@
 
 mod binary;
 mod choose;
+mod enumeration;
 mod function;
 mod json;
 mod kernel;

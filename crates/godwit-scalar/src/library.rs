@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::function::Function;
-use crate::{binary, json, list, number, pattern, shared, structure, text, time};
+use crate::{binary, enumeration, json, list, number, pattern, shared, structure, text, time};
 
 struct Library {
     functions: Vec<Function>,
@@ -22,6 +22,7 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
         time::functions(),
         list::functions(),
         shared::functions(),
+        enumeration::functions(),
         structure::functions(),
         json::functions(),
     ];

@@ -19,6 +19,19 @@ CREATE MACRO weighted_avg(number, weight) AS
 CREATE MACRO wavg(number, weight) AS
     CAST(sum(number * weight) AS DOUBLE) / sum(CASE WHEN number IS NOT NULL THEN weight END);
 
+CREATE MACRO constant_or_null(value, other) AS CASE WHEN other IS NOT NULL THEN value END;
+CREATE MACRO like_escape(value, pattern, escape) AS value LIKE pattern ESCAPE escape;
+CREATE MACRO not_like_escape(value, pattern, escape) AS value NOT LIKE pattern ESCAPE escape;
+CREATE MACRO ilike_escape(value, pattern, escape) AS value ILIKE pattern ESCAPE escape;
+CREATE MACRO not_ilike_escape(value, pattern, escape) AS value NOT ILIKE pattern ESCAPE escape;
+CREATE MACRO json_group_array(value) AS to_json(list(value));
+CREATE MACRO json_agg(value) AS to_json(list(value));
+CREATE MACRO json_group_object(key, value) AS to_json(map(list(key), list(value)));
+CREATE MACRO json_object_agg(key, value) AS to_json(map(list(key), list(value)));
+CREATE MACRO current_user() AS 'godwit';
+CREATE MACRO session_user() AS 'godwit';
+CREATE MACRO current_role() AS 'godwit';
+
 CREATE MACRO json_each(document, root := '$') AS TABLE
     SELECT e ->> '$.key' AS key, e -> '$.value' AS value, e ->> '$.type' AS type,
         CASE WHEN e ->> '$.type' NOT IN ('ARRAY', 'OBJECT', 'NULL') THEN e -> '$.value' END AS atom,

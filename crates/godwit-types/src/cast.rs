@@ -148,6 +148,11 @@ const TABLE: &[(Family, Family, Rule)] = &[
     (F::Varchar, F::Json, Always(Assignment, Rounds)),
     (F::Varchar, F::Enum, Always(Explicit, Changes)),
     (F::Varchar, F::Nested, Always(Explicit, Changes)),
+    // The bits of a number or of bytes, the highest first.
+    (F::Integer, F::Bit, Always(Explicit, Changes)),
+    (F::Bit, F::Integer, Always(Explicit, Changes)),
+    (F::Blob, F::Bit, Always(Explicit, Changes)),
+    (F::Bit, F::Blob, Always(Explicit, Changes)),
     // Labels that both types have.
     (F::Enum, F::Enum, Always(Explicit, Changes)),
 ];

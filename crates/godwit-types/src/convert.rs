@@ -6,6 +6,8 @@
 //!
 //! Time zones: values here are in UTC; what depends on a session's zone is shifted before.
 
+mod bits;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -33,7 +35,9 @@ fn convert(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     }
     match (value, to) {
         (_, SqlType::Varchar) => Ok(Value::text(format_value(value, from))),
+        (Value::Text(bits), _) if *from == SqlType::Bit => bits::read(bits, to),
         (Value::Text(text), _) => parse_value(text, to),
+        (_, SqlType::Bit) => bits::of(value, from),
         (Value::List(_) | Value::Struct(_) | Value::Map(_), _) => convert_nested(value, from, to),
         (_, SqlType::Enum(_)) => parse_value(&format_value(value, from), to),
         (_, SqlType::Boolean) => Ok(Value::Boolean(is_true(value))),

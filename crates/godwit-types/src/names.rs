@@ -32,7 +32,7 @@ static NAMES: &[(&[&str], SqlType, Arguments)] = &[
     (&["boolean", "bool", "logical"], T::Boolean, A::None),
     (&["tinyint", "int1"], T::TinyInt, A::None),
     (&["smallint", "int2", "int16", "short"], T::SmallInt, A::None),
-    (&["integer", "int", "int4", "int32", "signed"], T::Integer, A::None),
+    (&["integer", "int", "int4", "int32", "signed", "integral"], T::Integer, A::None),
     (&["bigint", "int8", "int64", "long", "oid"], T::BigInt, A::None),
     (&["hugeint", "int128"], T::HugeInt, A::None),
     (&["utinyint", "uint8", "tinyint unsigned"], T::UTinyInt, A::None),

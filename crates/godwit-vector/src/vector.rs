@@ -116,6 +116,14 @@ impl Flat {
         T::of(self).unwrap_or_else(|| panic!("expected {:?}, found {:?}", T::PHYSICAL, self.physical()))
     }
 
+    /// The values of a nested column, as an array.
+    pub fn nested(&self) -> &ArrayRef {
+        match self {
+            Flat::Nested(array) => array,
+            other => panic!("expected nested values, found {:?}", other.physical()),
+        }
+    }
+
     /// Boolean values as 0/1 bytes. Panics if the type is another one.
     #[inline]
     pub fn bools(&self) -> &[u8] {

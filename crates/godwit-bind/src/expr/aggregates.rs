@@ -196,7 +196,7 @@ impl Binder {
     }
 
     /// The columns that expressions use, those in plans of subqueries included.
-    pub(super) fn used_columns(&self, exprs: &[&Expr]) -> ColumnSet {
+    pub(crate) fn used_columns(&self, exprs: &[&Expr]) -> ColumnSet {
         let mut used = ColumnSet::new();
         for expr in exprs {
             used.union_with(&expr.columns());

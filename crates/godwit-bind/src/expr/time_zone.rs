@@ -67,11 +67,12 @@ const OF_MOMENTS: [&str; 4] = ["date_trunc", "datetrunc", "time_bucket", "date_b
 const OF_NO_ZONE: [&str; 4] = ["epoch", "timezone", "timezone_hour", "timezone_minute"];
 
 /// Names of the current time without a zone, and what they are of `now()`.
-const CLOCKS: [(&str, SqlType); 4] = [
+const CLOCKS: [(&str, SqlType); 5] = [
     ("localtimestamp", SqlType::Timestamp),
     ("current_date", SqlType::Date),
     ("today", SqlType::Date),
     ("current_time", SqlType::Time),
+    ("localtime", SqlType::Time),
 ];
 
 impl Binder {

@@ -27,14 +27,15 @@ pub(super) struct Grouping {
 }
 
 impl Grouping {
-    /// The keys of GROUP BY ALL: items of the SELECT list without aggregates. Without it there is one group.
-    pub fn of_all(clauses: &Clauses, is_all: bool) -> Self {
+    /// The keys of GROUP BY ALL: items of the SELECT list that depend on the row and have no aggregate. Without it, or without
+    /// any, there is one group, as in DuckDB: `SELECT now(), count(*) … GROUP BY ALL` has a row where there are none.
+    pub fn of_all(binder: &Binder, clauses: &Clauses, is_all: bool) -> Self {
         let mut grouping = Self::default();
         let collected: ColumnSet = clauses.collected.aggregates.iter().map(|&(column, _)| column).collect();
         let windows: ColumnSet = clauses.collected.windows.iter().map(|&(column, _)| column).collect();
         for (_, value) in clauses.values.iter().filter(|_| is_all) {
-            let used = value.columns();
-            if used.is_disjoint(&collected) && used.is_disjoint(&windows) && !value.is_constant() {
+            let used = binder.used_columns(&[value]);
+            if used.is_disjoint(&collected) && used.is_disjoint(&windows) && !used.is_empty() {
                 grouping.key(value.clone());
             }
         }

@@ -87,7 +87,7 @@ impl Binder {
         if is_grouped {
             let keys = match keys {
                 Some(keys) => keys,
-                None => Grouping::of_all(&clauses, matches!(select.group_by, Some(ast::GroupBy::All(_)))),
+                None => Grouping::of_all(self, &clauses, matches!(select.group_by, Some(ast::GroupBy::All(_)))),
             };
             node = self.grouped(node, keys, &mut clauses)?;
         }

@@ -65,7 +65,6 @@ fn is_written_by_arrow(data_type: &DataType) -> bool {
                 | DataType::Utf8
                 | DataType::LargeUtf8
                 | DataType::Utf8View
-                | DataType::Date32
                 | DataType::Timestamp(_, Some(_))
         )
 }

@@ -4,17 +4,33 @@
 
 use std::sync::Arc;
 
-use godwit_common::{Error, Result};
+use godwit_common::Result;
 use godwit_expression::Expression;
 use godwit_rows::aggregate_state::StateLayout;
 use godwit_rows::{RowList, Rows};
 use godwit_vector::kernels::select::select_true;
-use godwit_vector::{RowType, Vector};
+use godwit_vector::{ColumnType, RowType, Vector};
 
 use super::finish::StateReader;
 use super::plan::{Feed, Output, Plan};
 use super::sink::arguments_of;
 use super::{AggregateCall, HashAggregateSpec};
+
+/// True if the aggregate has a state of a fixed size, so that a frame's can be made of those of its rows and of other frames.
+pub(crate) fn has_state(call: &AggregateCall) -> Result<bool> {
+    let plan = plan_of(call)?;
+    Ok(plan.distinct.is_empty()
+        && !matches!(plan.outputs[0].0, Output::Payload(_) | Output::Ordered(_) | Output::Collected(_)))
+}
+
+/// The type of the results of an aggregate.
+pub(crate) fn output_type_of(call: &AggregateCall) -> Result<ColumnType> {
+    Ok(plan_of(call)?.outputs.swap_remove(0).1)
+}
+
+fn plan_of(call: &AggregateCall) -> Result<Plan> {
+    Plan::new(&HashAggregateSpec { aggregates: vec![call.clone()], ..HashAggregateSpec::default() })
+}
 
 /// Aggregates over the same frames.
 pub(crate) struct FramedAggregates {
@@ -22,25 +38,9 @@ pub(crate) struct FramedAggregates {
 }
 
 impl FramedAggregates {
-    /// Fails if one of them has no state of a fixed size.
+    /// Each of them [has a state](has_state).
     pub(crate) fn new(calls: Vec<AggregateCall>) -> Result<Self> {
-        let name_of = |call: &AggregateCall| {
-            let told = format!("{:?}", call.kind).to_lowercase();
-            told.split(|letter: char| !letter.is_alphanumeric()).next().map(str::to_owned).unwrap_or_default()
-        };
-        let names: Vec<String> = calls.iter().map(name_of).collect();
-        let spec = HashAggregateSpec { aggregates: calls, ..HashAggregateSpec::default() };
-        let plan = Plan::new(&spec)?;
-        if !plan.distinct.is_empty() {
-            return Err(Error::unsupported("DISTINCT in a window function")
-                .with_hint("number the first row of each value with row_number() in a subquery, and aggregate those"));
-        }
-        let has_no_state =
-            |output: &Output| matches!(output, Output::Payload(_) | Output::Ordered(_) | Output::Collected(_));
-        if let Some(call) = plan.outputs.iter().position(|(output, _)| has_no_state(output)) {
-            return Err(Error::unsupported(format!("{} of such values as a window function", names[call])));
-        }
-        Ok(Self { plan })
+        Ok(Self { plan: Plan::new(&HashAggregateSpec { aggregates: calls, ..HashAggregateSpec::default() })? })
     }
 
     /// What [`update`](Self::update) needs of each row.

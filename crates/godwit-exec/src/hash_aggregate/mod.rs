@@ -22,6 +22,7 @@
 //!
 //! Source: Kuiper, Boncz, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", V.
 
+mod alone;
 mod call;
 mod collected;
 #[cfg(test)]
@@ -52,8 +53,9 @@ use godwit_rows::aggregate_state::StateLayout;
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{PhysicalType, RowType, Vector};
 
+pub(crate) use alone::AggregateAlone;
 pub(crate) use finish::integers;
-pub(crate) use framed::FramedAggregates;
+pub(crate) use framed::{FramedAggregates, has_state, output_type_of};
 
 pub use call::{AggregateCall, AggregateKind, AggregateOrder, PairKind};
 

@@ -16,10 +16,9 @@ use godwit_vector::{Chunk, ColumnType, PhysicalType, to_arrow};
 
 use super::aggregate_call::AggregateCompiler;
 use super::stored::{as_stored, common_physical};
-use crate::hash_aggregate::{AggregateCall, AggregateKind};
+use crate::hash_aggregate::{AggregateCall, AggregateKind, has_state};
 use crate::window::{
-    Frame, FrameBound, FrameUnits, ListedKind, WindowCall, WindowFunction, check_listed, distance_of, invalid_distance,
-    listed_kind,
+    Frame, FrameBound, FrameUnits, ListedKind, WindowCall, WindowFunction, distance_of, grouped_call, invalid_distance,
 };
 
 /// No columns: the layout for constants.
@@ -50,15 +49,17 @@ impl<'a> WindowCompiler<'a> {
     }
 
     fn call_of(&mut self, call: &Planned) -> Result<WindowCall> {
-        if !call.argument_order.is_empty() && call.argument_order != call.order_by {
-            return Err(Error::unsupported("an order of arguments inside a window")
-                .with_hint("aggregate in that order in a subquery, or order the window"));
-        }
+        // In the window's order they come anyway.
+        let has_own_order = !call.argument_order.is_empty() && call.argument_order != call.order_by;
         let frame = self.frame(&call.frame)?;
         let mut output = column_type(&call.ty, true)?;
         let (function, arguments) = match &call.function {
-            WindowTarget::Aggregate(function) if !picks_a_row(&function.name) => {
+            WindowTarget::Aggregate(function) if has_own_order || !picks_a_row(&function.name) => {
                 self.aggregate(call, function, &mut output)?
+            }
+            WindowTarget::Window(_) if has_own_order => {
+                return Err(Error::unsupported(format!("an order of the arguments of {}", call.name()))
+                    .with_hint("order the window"));
             }
             _ if call.filter.is_some() => {
                 return Err(Error::unsupported(format!("FILTER with the window function {}", call.name()))
@@ -163,12 +164,13 @@ impl<'a> WindowCompiler<'a> {
         function: &AggregateFunction,
         output: &mut ColumnType,
     ) -> Result<(WindowFunction, Vec<Expression>)> {
+        let order = if call.argument_order == call.order_by { &[][..] } else { &call.argument_order };
         let mut compiled = self.aggregates.aggregate(&PlanAggregate {
             function: function.clone(),
             args: call.args.clone(),
             distinct: call.distinct,
             filter: call.filter.clone(),
-            order_by: Vec::new(),
+            order_by: order.to_vec(),
             ignore_nulls: call.ignore_nulls,
             ty: call.ty.clone(),
             nullable: call.nullable,
@@ -177,11 +179,16 @@ impl<'a> WindowCompiler<'a> {
         compiled.arguments.iter_mut().for_each(|argument| *argument = as_stored(argument));
         // A frame may be empty.
         compiled.output.nullable = !matches!(compiled.kind, AggregateKind::Count | AggregateKind::CountStar);
-        let Some(kind) = listed_kind(&compiled)? else {
-            return Ok((WindowFunction::Aggregate(compiled), Vec::new()));
+        let Some(kind) = ListedKind::of(&compiled) else {
+            if has_state(&compiled)? {
+                return Ok((WindowFunction::Aggregate(compiled), Vec::new()));
+            }
+            compiled.order_by.iter_mut().for_each(|order| order.expression = as_stored(&order.expression));
+            let (function, arguments, ty) = grouped_call(compiled)?;
+            *output = ty;
+            return Ok((function, arguments));
         };
         let value = self.filtered(call, &compiled)?;
-        check_listed(&kind, value.output().physical, call.name())?;
         if matches!(kind, ListedKind::Min | ListedKind::Max) {
             keep_type(output, value.output());
         }

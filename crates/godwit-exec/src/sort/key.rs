@@ -166,7 +166,9 @@ impl KeyLayout {
         for (index, key) in keys.iter().enumerate() {
             let ty = key.expression.output();
             let null_bits = ty.nullable as u32;
-            if free_bits <= null_bits {
+            // What has one value only takes no room, even where none is left.
+            let bits_min = if value_bits(ty) == Some(0) { 0 } else { 1 };
+            if free_bits < null_bits + bits_min {
                 always_open = true;
                 break;
             }
@@ -203,6 +205,7 @@ impl KeyLayout {
             shift -= field.bits + field.null_bit.is_some() as u32;
             field.shift = shift;
         }
+        assert!(has_open_bit || !always_open, "keys that fit exactly are never open");
         Self { fields, has_open_bit, always_open }
     }
 

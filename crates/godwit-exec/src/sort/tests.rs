@@ -247,3 +247,25 @@ fn proven_ranges_make_keys_narrow() {
     let text = key(column_type(PhysicalType::Str, false));
     assert_eq!(KeyLayout::exact_bits(&[text]), None);
 }
+
+#[test]
+fn keys_that_fill_a_word_keep_their_last_bit() {
+    let constant = |nullable| ColumnType {
+        range: Some(ValueRange { min: 7, max: 7 }),
+        ..column_type(PhysicalType::I64, nullable)
+    };
+    let key = |ty: ColumnType| SortKey { expression: Expression::column(0, ty), descending: false, nulls_first: true };
+    let narrow =
+        ColumnType { range: Some(ValueRange { min: 0, max: (1 << 63) - 1 }), ..column_type(PhysicalType::I64, false) };
+    // 64 bits and none; 63 bits and a NULL bit.
+    for keys in [[column_type(PhysicalType::I64, false), constant(false)], [narrow, constant(true)]] {
+        let keys = keys.map(key);
+        assert_eq!(KeyLayout::exact_bits(&keys), Some(64));
+        let layout = KeyLayout::new::<u64>(&keys);
+        assert!(!layout.has_open_keys());
+        let values = [Vector::from_values(vec![42i64, 43], None), Vector::constant(Flat::I64(vec![7].into()), 2)];
+        let mut words: Vec<u64> = Vec::new();
+        layout.encode(&values, 2, &mut words);
+        assert!(words[0] < words[1], "{words:?}");
+    }
+}

@@ -49,8 +49,16 @@ pub enum WindowFunction {
     },
     /// An aggregate over the frame.
     Aggregate(AggregateCall),
-    /// An aggregate over the frame without a state of a fixed size.
+    /// An aggregate over the frame that keeps the frame's values.
     Listed(ListedKind),
+    /// Any other aggregate over the frame. The arguments are its filter, if it has one, then its own and what they are
+    /// ordered by.
+    Grouped {
+        /// Over the columns that the frames' rows are aggregated as (frame_groups.rs).
+        aggregate: AggregateCall,
+        /// The first argument is a filter.
+        has_filter: bool,
+    },
 }
 
 /// Aggregates that keep the values of a frame.
@@ -81,21 +89,26 @@ pub struct WindowCall {
     pub output: ColumnType,
 }
 
-/// How an aggregate keeps the values of its frame, if it needs them.
-pub(crate) fn listed_kind(call: &AggregateCall) -> Result<Option<ListedKind>> {
-    let is_text = call.arguments.first().is_some_and(|argument| argument.output().physical == PhysicalType::Str);
-    Ok(Some(match &call.kind {
-        AggregateKind::Count if call.distinct && call.arguments.len() == 1 => ListedKind::CountDistinct,
-        _ if call.distinct => {
-            return Err(Error::unsupported("this aggregate with DISTINCT as a window function")
-                .with_hint("mark the first row of each value with row_number() in a subquery, and aggregate those"));
-        }
-        AggregateKind::Min if is_text => ListedKind::Min,
-        AggregateKind::Max if is_text => ListedKind::Max,
-        AggregateKind::Quantile { fractions, interpolated: true, as_list: false } => ListedKind::Quantile(fractions[0]),
-        AggregateKind::StringAgg(separator) => ListedKind::StringAgg(separator.clone()),
-        _ => return Ok(None),
-    }))
+impl ListedKind {
+    /// How an aggregate keeps the values of its frame; `None` if it isn't one of these.
+    pub(crate) fn of(call: &AggregateCall) -> Option<Self> {
+        let physical = call.arguments.first()?.output().physical;
+        let is_text = physical == PhysicalType::Str;
+        let is_number = physical.is_integer() || matches!(physical, PhysicalType::F32 | PhysicalType::F64);
+        Some(match &call.kind {
+            AggregateKind::Count if call.distinct && call.arguments.len() == 1 && physical != PhysicalType::Nested => {
+                Self::CountDistinct
+            }
+            _ if call.distinct || !call.order_by.is_empty() => return None,
+            AggregateKind::Min if is_text => Self::Min,
+            AggregateKind::Max if is_text => Self::Max,
+            AggregateKind::Quantile { fractions, interpolated: true, as_list: false } if is_number => {
+                Self::Quantile(fractions[0])
+            }
+            AggregateKind::StringAgg(separator) if is_text => Self::StringAgg(separator.clone()),
+            _ => return None,
+        })
+    }
 }
 
 /// A distance in value, with a sign.

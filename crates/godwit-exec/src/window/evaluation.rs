@@ -1,11 +1,14 @@
 //! The results of a sequence of sorted rows, chunk by chunk.
 
+use std::sync::Arc;
+
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_pipeline::CancelToken;
+use godwit_pipeline::QueryContext;
 use godwit_vector::{Chunk, Vector};
 
 use super::call::{WindowCall, WindowFunction};
+use super::frame_groups::FrameGroups;
 use super::framed::Framed;
 use super::functions::Positional;
 use super::listed::Listed;
@@ -17,13 +20,22 @@ use super::step::Step;
 enum Single {
     Positional(Box<Positional>),
     Listed(Box<Listed>),
+    Grouped(Box<FrameGroups>),
 }
 
 impl Single {
-    fn new(plan: &Plan, call: &(WindowCall, Vec<usize>), memory: &BufferManager, cancel: &CancelToken) -> Result<Self> {
+    fn new(
+        plan: &Plan,
+        call: &(WindowCall, Vec<usize>),
+        memory: &BufferManager,
+        query: &Arc<QueryContext>,
+    ) -> Result<Self> {
         Ok(match &call.0.function {
             WindowFunction::Listed(kind) => {
-                Single::Listed(Box::new(Listed::new(plan, &call.0, kind, call.1[0], memory, cancel)?))
+                Single::Listed(Box::new(Listed::new(plan, &call.0, kind, call.1[0], memory, &query.cancel)?))
+            }
+            WindowFunction::Grouped { aggregate, has_filter } => {
+                Single::Grouped(Box::new(FrameGroups::new(plan, call, (aggregate, *has_filter), memory, query)?))
             }
             _ => Single::Positional(Box::new(Positional::new(plan, call, memory)?)),
         })
@@ -38,9 +50,9 @@ pub(super) struct Evaluation {
 }
 
 impl Evaluation {
-    pub(super) fn new(plan: &Plan, rows: Ordered, memory: &BufferManager, cancel: &CancelToken) -> Result<Self> {
-        let calls = plan.calls.iter().map(|call| Single::new(plan, call, memory, cancel));
-        let sets = plan.sets.iter().map(|set| Framed::new(plan, set, memory, cancel));
+    pub(super) fn new(plan: &Plan, rows: Ordered, memory: &BufferManager, query: &Arc<QueryContext>) -> Result<Self> {
+        let calls = plan.calls.iter().map(|call| Single::new(plan, call, memory, query));
+        let sets = plan.sets.iter().map(|set| Framed::new(plan, set, memory, &query.cancel));
         Ok(Self {
             rows,
             step: Step::default(),
@@ -60,6 +72,7 @@ impl Evaluation {
         let calls = self.calls.iter_mut().map(|call| match call {
             Single::Positional(call) => call.compute(ordered, step),
             Single::Listed(call) => call.compute(ordered, step),
+            Single::Grouped(call) => call.compute(ordered, step),
         });
         let calls = calls.collect::<Result<Vec<Vector>>>()?;
         let sets = self.sets.iter_mut().map(|set| set.compute(ordered, step));

@@ -93,7 +93,9 @@ impl Positional {
                 let sources: Vec<_> = (0..step.len()).map(source).collect();
                 self.values_of(rows, step, &sources, None)
             }
-            WindowFunction::Aggregate(_) | WindowFunction::Listed(_) => unreachable!("aggregates have no position"),
+            WindowFunction::Aggregate(_) | WindowFunction::Listed(_) | WindowFunction::Grouped { .. } => {
+                unreachable!("aggregates have no position")
+            }
         }
     }
 

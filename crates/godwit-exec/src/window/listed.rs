@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use godwit_common::{Error, MemoryTag, Result};
+use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::CancelToken;
 use godwit_vector::{Bitmap, Flat, PhysicalType, StrColumn, Vector, match_flat};
@@ -286,15 +286,4 @@ fn without(parts: &[Range<usize>], others: &[Range<usize>]) -> Vec<Range<usize>>
 /// The float that became this integer.
 fn float_of(ordered: i128) -> f64 {
     f64::from_bits(ordered.unsigned_abs() as u64 | if ordered < 0 { 1 << 63 } else { 0 })
-}
-
-/// Fails unless the aggregate can be computed over values of this type.
-pub(crate) fn check(kind: &ListedKind, physical: PhysicalType, name: &str) -> Result<()> {
-    let is_number = physical.is_integer() || matches!(physical, PhysicalType::F32 | PhysicalType::F64);
-    let fits = match kind {
-        ListedKind::Min | ListedKind::Max | ListedKind::CountDistinct => physical != PhysicalType::Nested,
-        ListedKind::Quantile(_) => is_number,
-        ListedKind::StringAgg(_) => physical == PhysicalType::Str,
-    };
-    if fits { Ok(()) } else { Err(Error::unsupported(format!("{name} over values of this type as a window function"))) }
 }

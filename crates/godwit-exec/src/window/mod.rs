@@ -11,7 +11,7 @@
 //!                  ├─▶ frames: first and last row for each row             (frame.rs, range.rs, varying.rs)
 //!                  └─▶ aggregates                                                            (framed.rs)
 //!                        running (growing.rs), sliding (sliding.rs, long.rs), anywhere (jumping.rs),
-//!                        of kept values (listed.rs, content.rs)
+//!                        of kept values (listed.rs, content.rs), by frame as by group (frame_groups.rs)
 //! ```
 //!
 //! - *Sorted rows* ([`ordered::Ordered`]) are accessed by number, and have a bit each that says whether a partition, or
@@ -20,8 +20,8 @@
 //! - *Morsels* are sorted in place if they fit into a worker's share. Larger ones are split by more bits of the hash, and a
 //!   partition that can't be split goes through the sort operator.
 //! - *Frames* never go back from one row to the next, unless their distances depend on the row. Nothing is subtracted, so
-//!   that all aggregates slide; each row is added a constant number of times, whatever the length of the frames. With
-//!   EXCLUDE, each of the parts that are left slides. Frames that may be anywhere are put together from a tree of totals.
+//!   that all aggregates with a state slide; each row is added a constant number of times, whatever the length of the
+//!   frames. Those without one (lists, modes, DISTINCT, …) are computed anew for each frame. With EXCLUDE, each of the parts that are left slides. Frames that may be anywhere are put together from a tree of totals.
 //! - *Memory* that isn't pages: a list of addresses for rows in place, 2 bits per row for paged ones, and states for a
 //!   region of some thousand rows.
 //!
@@ -34,6 +34,7 @@ mod content;
 mod evaluation;
 mod first_rows;
 mod frame;
+mod frame_groups;
 mod framed;
 mod functions;
 mod growing;
@@ -66,11 +67,11 @@ use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::{PhysicalType, RowType};
 use parking_lot::Mutex;
 
+pub(crate) use call::distance_of;
 pub use call::{ListedKind, WindowCall, WindowFunction};
-pub(crate) use call::{distance_of, listed_kind};
 pub use first_rows::FirstRows;
 pub use frame::{Frame, FrameBound, FrameExclusion, FrameUnits};
-pub(crate) use listed::check as check_listed;
+pub(crate) use frame_groups::grouped_call;
 pub use range::RangeOffset;
 pub(crate) use varying::invalid_distance;
 

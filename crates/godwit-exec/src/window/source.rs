@@ -209,7 +209,7 @@ impl SourceWorker for WindowWorker {
             },
         };
         if let Some(ordered) = ordered {
-            self.evaluation = Some(Evaluation::new(&window.plan, ordered, &window.memory, &self.query.cancel)?);
+            self.evaluation = Some(Evaluation::new(&window.plan, ordered, &window.memory, &self.query)?);
         }
         Ok(SourceVerdict::Worked)
     }

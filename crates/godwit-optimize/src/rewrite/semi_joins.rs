@@ -101,19 +101,31 @@ fn reduce_join(
     let right_columns = context.properties.outputs(plan, join.right);
     let (serves_left, serves_right) = (!wanted.is_disjoint(&left_columns), !wanted.is_disjoint(&right_columns));
     let has_keys = join.conditions.iter().any(|condition| is_key(condition, &left_columns, &right_columns));
-    let used = used_columns(plan, &join.conditions).union(wanted);
+    let used = columns_used_by(plan, id).union(wanted);
     let (kind, is_swapped) = match join.kind {
         JoinKind::Left if !serves_right => return reduce(plan, context, join.left, wanted),
         JoinKind::Inner if has_keys && !serves_right => (JoinKind::Semi, false),
         JoinKind::Inner if has_keys && !serves_left => (JoinKind::Semi, true),
-        JoinKind::Inner | JoinKind::Semi | JoinKind::Anti => (join.kind.clone(), false),
-        _ => return Ok(id),
+        // Each row of the left side is looked at by itself, however often it occurs.
+        JoinKind::Inner
+        | JoinKind::Semi
+        | JoinKind::Anti
+        | JoinKind::Left
+        | JoinKind::Mark { .. }
+        | JoinKind::Single => (join.kind.clone(), false),
+        JoinKind::Right
+        | JoinKind::RightSemi
+        | JoinKind::RightAnti
+        | JoinKind::Full
+        | JoinKind::AsOf { .. }
+        | JoinKind::Positional => return Ok(id),
     };
     let (left, right) = if is_swapped { (join.right, join.left) } else { (join.left, join.right) };
     let left = reduce(plan, context, left, &used)?;
-    // The right side of a semi join is looked at by the walk itself where it was one before.
+    // The right side of a semi join is looked at by the walk itself where it was one before. That of a single join may
+    // have too many rows.
     let right = match join.kind {
-        JoinKind::Inner => reduce(plan, context, right, &used)?,
+        JoinKind::Inner | JoinKind::Left | JoinKind::Mark { .. } => reduce(plan, context, right, &used)?,
         _ => right,
     };
     Ok(plan.add(Node::Join(Join { kind, left, right, conditions: join.conditions })))

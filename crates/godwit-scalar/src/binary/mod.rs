@@ -1,18 +1,24 @@
 //! Bytes: encodings, digests, single bits.
 
 mod base64;
+mod bit_strings;
 mod bits;
 mod digests;
 mod encodings;
 mod hex;
-mod random;
 mod url;
+mod uuids;
 
 use crate::function::Function;
 
 pub(crate) fn functions() -> Vec<Function> {
-    [encodings::functions(), digests::functions(), bits::functions(), url::functions(), random::functions()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let families = [
+        encodings::functions(),
+        digests::functions(),
+        bits::functions(),
+        bit_strings::functions(),
+        url::functions(),
+        uuids::functions(),
+    ];
+    families.into_iter().flatten().collect()
 }

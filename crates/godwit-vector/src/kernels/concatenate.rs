@@ -1,5 +1,7 @@
 //! Concatenation of vectors.
 
+use arrow_array::Array;
+
 use crate::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 
 /// The rows of all vectors, which have one physical type, as a flat vector.
@@ -18,7 +20,7 @@ pub fn concatenated_validity(vectors: &[Vector]) -> Option<Bitmap> {
     has_nulls.then(|| Bitmap::from_fn(len, |_| rows.next().unwrap_or(false)))
 }
 
-/// The values of all columns, which have this physical type. Strings are copied.
+/// The values of all columns, which have this physical type. Strings and nested values are copied.
 pub fn concatenated_values(pieces: &[Flat], physical: PhysicalType) -> Flat {
     fn of<T: Native>(pieces: &[Flat], rows: usize) -> Flat {
         let mut values: Vec<T> = Vec::with_capacity(rows);
@@ -45,12 +47,20 @@ pub fn concatenated_values(pieces: &[Flat], physical: PhysicalType) -> Flat {
         P::F32 => of::<f32>(pieces, rows),
         P::F64 => of::<f64>(pieces, rows),
         P::Str => Flat::Str(StrColumn::from_strings(pieces.iter().flat_map(|piece| piece.strings().iter()))),
-        P::Nested => panic!("nested values aren't concatenated"),
+        P::Nested => {
+            let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &**piece.nested()).collect();
+            Flat::Nested(arrow_select::concat::concat(&arrays).expect("pieces have one type, and fit into an array"))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::ListArray;
+    use arrow_array::types::Int32Type;
+
     use super::*;
 
     #[test]
@@ -65,5 +75,13 @@ mod tests {
         let text = |text: &str| Vector::constant(Flat::Str(StrColumn::from_strings([text])), 2);
         let all = concatenated(&[text("a"), text("longer than inline")]);
         assert_eq!(all.to_flat().strings().get(3), b"longer than inline");
+        let lists = |lists: Vec<Option<Vec<Option<i32>>>>| {
+            let array = ListArray::from_iter_primitive::<Int32Type, _, _>(lists);
+            Vector::flat(Flat::Nested(Arc::new(array)), None)
+        };
+        let all =
+            concatenated(&[lists(vec![Some(vec![Some(1), None])]), lists(vec![Some(vec![]), Some(vec![Some(2)])])]);
+        let expected = lists(vec![Some(vec![Some(1), None]), Some(vec![]), Some(vec![Some(2)])]);
+        assert_eq!(all.to_flat().nested(), expected.to_flat().nested());
     }
 }

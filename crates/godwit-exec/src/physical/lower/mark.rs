@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use godwit_plan::{ColumnId, Expr, ExprKind, Join, JoinKind, Node, NodeId, Plan, SharedId, SharedPlan, Use};
+use godwit_plan::{ColumnId, Expr, ExprKind, Join, JoinKind, Limit, Node, NodeId, Plan, SharedId, SharedPlan, Use};
 use godwit_types::SqlType;
 
 use super::Lowering;
@@ -37,9 +37,23 @@ impl Lowering {
     ) -> (NodeId, ColumnId) {
         let mark = self.plan.add_column("mark", SqlType::Boolean, false);
         let rename = |column| renamed.get(&column).copied().unwrap_or(column);
-        let conditions = conditions.into_iter().map(|condition| condition.map_columns(&rename)).collect();
+        let conditions = conditions.into_iter().map(|condition| condition.map_columns(&rename));
+        // Conditions on rows of the right side alone are asked once for each of them, not for each pair.
+        let probe = self.plan.output_set(left);
+        let is_of_pairs = |condition: &Expr| condition.is_volatile() || !condition.columns().is_disjoint(&probe);
+        let (of_pairs, of_right): (Vec<Expr>, Vec<Expr>) = conditions.partition(is_of_pairs);
+        let mut right = *right;
+        if !of_right.is_empty() {
+            right = self.filter(right, of_right);
+        }
+        if of_pairs.is_empty() {
+            // All rows of the left side have the same mark.
+            let count = Some(Expr::bigint(1));
+            right =
+                self.add(Node::Limit(Limit { input: right, offset: None, count, with_ties: false, percent: false }));
+        }
         let kind = JoinKind::Mark { mark, compare: Vec::new() };
-        (self.add(Node::Join(Join { kind, left, right: *right, conditions })), mark)
+        (self.add(Node::Join(Join { kind, left, right, conditions: of_pairs })), mark)
     }
 
     /// The same rows under two sets of fresh columns. They are computed once, unless they differ in each round of a

@@ -176,18 +176,26 @@ fn joins_of_all_kinds_and_conditions() {
 
 #[test]
 fn marks_with_and_without_null() {
-    for form in 0..6 {
+    for form in 0..9 {
         let mut builder = Builder::default();
         let [left, right] = tables().map(|table| builder.scan(&table));
         let (l, r) = (builder.columns(left), builder.columns(right));
         let equal = |comparison, at: usize| Expr::compare(comparison, l[at].clone(), r[at].clone());
+        let of_right = |number: i128| {
+            let number = Expr::literal(Value::Integer(number), r[0].ty.clone());
+            Expr::compare(Comparison::Equal, number, r[0].clone())
+        };
         let (conditions, compare) = match form {
             0 => (vec![equal(Comparison::Equal, 0)], vec![]),
             1 => (vec![], vec![equal(Comparison::Equal, 0)]),
             2 => (vec![], vec![equal(Comparison::Equal, 0), equal(Comparison::Equal, 1)]),
             3 => (vec![equal(Comparison::NotDistinct, 1)], vec![equal(Comparison::Equal, 0)]),
             4 => (vec![], vec![equal(Comparison::Less, 0)]),
-            _ => (vec![], vec![equal(Comparison::NotDistinct, 0), equal(Comparison::Greater, 1)]),
+            5 => (vec![], vec![equal(Comparison::NotDistinct, 0), equal(Comparison::Greater, 1)]),
+            // All rows of the left side have one mark, or nearly.
+            6 => (vec![], vec![of_right(7)]),
+            7 => (vec![], vec![of_right(1)]),
+            _ => (vec![], vec![of_right(1), equal(Comparison::Less, 0)]),
         };
         let mark = builder.0.add_column("mark", SqlType::Boolean, true);
         let joined = builder.join(JoinKind::Mark { mark, compare }, left, right, conditions);

@@ -127,6 +127,30 @@ fn a_join_that_only_looks_for_a_match_is_a_semi_join() {
 }
 
 #[test]
+fn a_join_is_a_semi_join_below_others_that_keep_its_rows() {
+    for kind in ["mark", "left", "single"] {
+        let mut build = Build::default();
+        let (t, a) = build.table("t", &["a", "b"]);
+        let (u, c) = build.table("u", &["c"]);
+        let (v, d) = build.table("v", &["d"]);
+        let join = build.join(JoinKind::Inner, t, u, vec![equal(&a[0], &c[0])]);
+        let mark = build.plan.add_column("mark", SqlType::Boolean, true);
+        let (kind, value) = match kind {
+            "mark" => (JoinKind::Mark { mark, compare: vec![equal(&a[1], &d[0])] }, mark),
+            "left" => (JoinKind::Left, d[0].as_column().unwrap()),
+            _ => (JoinKind::Single, d[0].as_column().unwrap()),
+        };
+        let conditions = if value == mark { Vec::new() } else { vec![equal(&a[1], &d[0])] };
+        let above = build.join(kind, join, v, conditions);
+        let value = Expr::new(ExprKind::Column(value), build.plan.column(value).ty.clone(), true);
+        let (root, _) = build.aggregate(above, &[&a[1], &value], &[]);
+        let plan = build.finish(root, &[&a[1], &value]);
+        let text = after(&plan, &[Pass::SemiJoins]);
+        assert!(text.contains("Join Semi on (a = c)"), "{text}");
+    }
+}
+
+#[test]
 fn a_comparison_needs_the_least_and_the_greatest_value_only() {
     let cases = [
         (Comparison::NotEqual, "((b <> min) OR (b <> max))"),
