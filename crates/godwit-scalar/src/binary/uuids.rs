@@ -32,7 +32,7 @@ pub(super) fn functions() -> Vec<Function> {
                 .with_types([SqlType::Uuid], SqlType::UInteger),
             ),
         function(Category::Binary, &["uuid_extract_timestamp"], "The time in a UUID of version 7; NULL for others")
-            .example("epoch_ms(uuid_extract_timestamp('0193e6f4-1c00-7000-8000-000000000000'::UUID))", "1734824434688")
+            .example("epoch_ms(uuid_extract_timestamp('0193e6f4-1c00-7000-8000-000000000000'::UUID))", "1734746577920")
             .form(
                 scalar::<(Text,), TimestampTz, _>(|(uuid,)| {
                     let uuid = read_uuid(uuid);
