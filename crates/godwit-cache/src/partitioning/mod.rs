@@ -71,7 +71,7 @@ pub struct CachePartitioning(State);
 enum State {
     Off(OffReason),
     #[cfg(feature = "partitioning")]
-    On(Groups),
+    On(Box<Groups>),
 }
 
 impl CachePartitioning {
@@ -100,7 +100,7 @@ impl CachePartitioning {
             return Ok(Self::off(OffReason::Setting));
         }
         match Groups::create(paths, files) {
-            Ok(groups) => Ok(Self(State::On(groups))),
+            Ok(groups) => Ok(Self(State::On(Box::new(groups)))),
             Err(reason) if mode == Mode::Auto => Ok(Self::off(reason)),
             Err(reason) => Err(reason),
         }
