@@ -58,6 +58,8 @@ pub(super) fn compile(
         (_, SqlType::Varchar) => cast.written(argument),
         (SqlType::Varchar, SqlType::Enum(definition)) => labels::of_text(argument, to, definition, lenient),
         (SqlType::Varchar, _) => cast.read(argument),
+        // The text of bits isn't that of the number that they stand for.
+        (SqlType::Bit, _) => cast.by_rows(argument),
         _ if is_held_as_text(from) => cast.read(argument),
         _ => cast.by_rows(argument),
     }
