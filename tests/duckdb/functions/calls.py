@@ -44,7 +44,7 @@ class Call:
 
 def call_of(name: str, arguments: tuple[str, ...] | list[str]) -> str:
     if not name[0].isalpha():
-        return f"({arguments[0]} {name} {arguments[1]})"
+        return f"({' '.join([*arguments[:-1], name, arguments[-1]])})"
     return f"{name}({', '.join(arguments)})"
 
 

@@ -53,6 +53,8 @@ NUMBER_TEXT = r"(?i)nan|inf|\de"
 
 MORE_TYPES = "Functions take more types and numbers of arguments than the others"
 NO_CASTS = "no texts of numbers, no numbers of truth values, no JSON of structs"
+SIGNS = "`normalized_interval` keeps the signs of parts, and `strptime` reads weeks that other fields contradict"
+UUIDS = "UUIDs without a time or a version give NULL"
 MORE_VALUES = "What the others refuse as too large, too short or unknown has a value where one is clear"
 CHARACTERS = "Distances count characters"
 DOMAINS = "are errors, not NaN"
@@ -82,7 +84,6 @@ ROUNDED = "are rounded, not cut off"
 ROUNDING = "Sums of floats are as exact as their order lets them be"
 SINGLE_INFINITY = "Variances and regressions over infinities or NaN are NaN or NULL as computed"
 WINDOW_CONSTANTS = "offsets, buckets and numbers of windows are constants that aren't NULL"
-NO_LISTS_IN_WINDOWS = "Lists, histograms and medians of what isn't a number as window functions"
 FROM_LAST = "`nth_value(x, -1)` is the last"
 MANY = "`min(x, n)` needs a constant n from 1 on"
 
@@ -144,6 +145,8 @@ KNOWN: list[Known] = [
     Known(COMMON_TYPE, "(list|array)_.*", wrong=True, actual=VALUE, expected=VALUE),
     Known(AS_POSTGRES, "array_length|array_to_string|chr|log|make_timestamptz|overlay|reverse|split_part|substr|substring"),
     Known(ROUNDED, "epoch_ms"),
+    Known(SIGNS, "normalized_interval|(try_)?strptime"),
+    Known(UUIDS, "uuid_extract_.*", expected=ERROR),
     Known(
         MORE_VALUES,
         r"date_add|(array|list)_(extract|select|slice|resize|skewness|kurtosis.*)|decode|encode|format|printf|from_base64|base64|to_base64|map_concat|str[fp]time|try_strptime|date_bin"
@@ -154,7 +157,6 @@ KNOWN: list[Known] = [
     Known(SINGLE_INFINITY, MOMENTS, call="t_floats", actual="NaN|inf|None|1.0"),
     Known(ROUNDING, MOMENTS, call="t_bigint|t_decimal|t_floats|t_interval"),
     Known(WINDOW_CONSTANTS, "ntile|lag|lead|nth_value", call="NULL|, 0"),
-    Known(NO_LISTS_IN_WINDOWS, "array_agg|median", call="OVER", actual="not supported"),
     Known(FROM_LAST, "nth_value", call="-1"),
     Known(MANY, "min|max", call="x, 0"),
     Known(FINITE_BARS, "bar"),

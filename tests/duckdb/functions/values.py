@@ -77,6 +77,14 @@ BY_TYPE: dict[str, list[str]] = {
     "DECIMAL(9,2)": quoted(["0", "1.25", "-1.25", "2.50", "9999999.99"], "DECIMAL(9,2)"),
     "VARCHAR": [f"'{text}'" for text in TEXTS],
     "BLOB": [f"unhex('{digits}')" for digits in ("", "00", "616263", "FF80", "0102030405060708090A")],
+    "UUID": quoted(
+        [
+            "0193e6f4-1c00-7000-8000-000000000000",
+            "47183823-2574-4bfd-b411-99ed177d3e43",
+            "00000000-0000-0000-0000-000000000000",
+        ],
+        "UUID",
+    ),
     "BIT": quoted(["0", "1", "0101", "11111111000000001"], "BIT"),
     "DATE": quoted(DATES, "DATE"),
     "TIME": quoted(TIMES, "TIME"),
@@ -132,6 +140,8 @@ def by_kind(kind: str, family: str) -> list[str] | None:
             return cast([form.format(*ELEMENTS[family]) for form in KEY_FORMS], f"{family}[]")
         case "values":
             return cast(["[]", "[1]", "[1, NULL]"], "INTEGER[]")
+        case "enum":
+            return cast(["'low'", "'high'", "NULL"], "ENUM('low', 'mid', 'high')")
         case "struct":
             return ["{'a': 1, 'b': 'x'}", "{'a': CAST(NULL AS INTEGER), 'b': 'y'}"]
         case "name := value":

@@ -53,9 +53,6 @@ pub(super) fn functions() -> Vec<Function> {
         bits(&["length", "bit_length"], "The number of bits")
             .example("length(BIT '0111')", "4")
             .form(counted(str::len)),
-        bits(&["octet_length"], "The bytes that the bits fill")
-            .example("octet_length(BIT '101010101')", "2")
-            .form(counted(|bits| bits.len().div_ceil(8))),
     ]
 }
 
@@ -145,6 +142,5 @@ mod tests {
         assert_eq!(shown("bit_position", &["BIT '11'", "BIT '0010'"]), "0");
         assert_eq!(shown("bit_count", &["BIT '0111'"]), "3");
         assert_eq!(shown("length", &["BIT '0111'"]), "4");
-        assert_eq!(shown("octet_length", &["BIT '011101010'"]), "2");
     }
 }
