@@ -7,6 +7,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod alone;
 mod compaction;
 pub mod explain;
 pub mod hash_aggregate;

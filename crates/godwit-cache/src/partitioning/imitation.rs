@@ -278,6 +278,7 @@ impl SystemFiles for Imitation {
     fn thread_id(&self) -> u32 {
         OsFiles.thread_id()
     }
+
     fn paces_moves(&self) -> bool {
         self.state().paces_moves
     }

@@ -41,11 +41,11 @@ use crate::CacheClass;
 #[cfg(feature = "partitioning")]
 use groups::Groups;
 
-/// A thread stays where it is for this many times what its last move took, so that moves cost at most one part in so many
-/// of its time. Pipelines of a few milliseconds, of which a query on a small table has many, run where the thread is: at
-/// 25 µs for a move, as an imitated resctrl takes, what is wrong for 10 ms at most is a class, never a result. Without the
-/// pause, moves took 0.7 % of TPC-H at scale factor 1 (`bench/insight.py --parts switching`).
+/// After a move, a thread stays for this multiple of the move's duration: moves take at most 1/400 of its time. A short
+/// pipeline may run in the wrong class meanwhile, which costs speed, never a result. With an imitated resctrl, a move takes
+/// 25 µs; without the pause, moves took about 0.7 % of TPC-H at scale factor 1 (`bench/insight.py --parts switching`).
 const PAUSE_FACTOR: u32 = 400;
+/// The longest pause: two of the scheduler's quanta, however long a move had to wait.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// The setting `cache_partitioning`.
@@ -277,7 +277,7 @@ impl Drop for ThreadPlace {
     }
 }
 
-/// How long a thread stays after a move that took `took`. A move that had to wait says little of others.
+/// How long a thread stays after a move that took `took`.
 fn pause(took: Duration) -> Duration {
     (took * PAUSE_FACTOR).min(PAUSE_MAX)
 }

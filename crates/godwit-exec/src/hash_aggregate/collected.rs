@@ -27,7 +27,8 @@ use super::config::RESULTS_SHARE;
 use super::partition::{FinishedGroups, PartitionAggregator};
 use super::plan::CollectedSet;
 use super::results::Results;
-use crate::sort::{SortAlone, SortKey, SortSpec, SortedChunks};
+use crate::alone::SourceAlone;
+use crate::sort::{SortAlone, SortKey, SortSpec};
 
 /// The rows of a collected set, of all workers.
 pub(super) struct SharedCollected {
@@ -78,7 +79,7 @@ impl SharedCollected {
 
 /// The values of a set for the groups of a morsel, sorted by group.
 pub(super) struct SortedValues {
-    stream: SortedChunks,
+    stream: SourceAlone,
     /// Rows of the stream that are left of its last chunk.
     rest: Option<Chunk>,
     /// Number of values of each group.

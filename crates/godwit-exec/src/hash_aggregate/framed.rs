@@ -18,9 +18,12 @@ use super::{AggregateCall, HashAggregateSpec};
 
 /// True if the aggregate has a state of a fixed size, so that a frame's can be made of those of its rows and of other frames.
 pub(crate) fn has_state(call: &AggregateCall) -> Result<bool> {
-    let plan = plan_of(call)?;
-    Ok(plan.distinct.is_empty()
-        && !matches!(plan.outputs[0].0, Output::Payload(_) | Output::Ordered(_) | Output::Collected(_)))
+    Ok(is_of_states(&plan_of(call)?))
+}
+
+fn is_of_states(plan: &Plan) -> bool {
+    let has_none = |output: &Output| matches!(output, Output::Payload(_) | Output::Ordered(_) | Output::Collected(_));
+    plan.distinct.is_empty() && !plan.outputs.iter().any(|(output, _)| has_none(output))
 }
 
 /// The type of the results of an aggregate.
@@ -40,7 +43,9 @@ pub(crate) struct FramedAggregates {
 impl FramedAggregates {
     /// Each of them [has a state](has_state).
     pub(crate) fn new(calls: Vec<AggregateCall>) -> Result<Self> {
-        Ok(Self { plan: Plan::new(&HashAggregateSpec { aggregates: calls, ..HashAggregateSpec::default() })? })
+        let plan = Plan::new(&HashAggregateSpec { aggregates: calls, ..HashAggregateSpec::default() })?;
+        assert!(is_of_states(&plan), "aggregates without a state are computed by frame");
+        Ok(Self { plan })
     }
 
     /// What [`update`](Self::update) needs of each row.

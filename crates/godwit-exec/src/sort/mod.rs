@@ -46,7 +46,7 @@ use godwit_rows::{RowLayout, RowLayoutOptions, RowOrder, RowOrderKey};
 use godwit_vector::{PhysicalType, RowType};
 use parking_lot::Mutex;
 
-pub(crate) use self::alone::{SortAlone, SortedChunks};
+pub(crate) use self::alone::SortAlone;
 
 use self::collect::SortSink;
 use self::config::{COLLECT_SHARE, TOP_SHARE};

@@ -183,6 +183,7 @@ impl FrameGroups {
     }
 
     fn push(&self, rows: &Ordered, block: Block, aggregation: &mut AggregateAlone) -> Result<()> {
+        self.query.cancel.check()?;
         let pinned = rows.pin_each(block.rows)?;
         let mut columns: Vec<Vector> = self.columns.iter().map(|&column| rows.gather(&pinned, column)).collect();
         let is_row = match self.has_filter {

@@ -21,7 +21,7 @@
 //!   partition that can't be split goes through the sort operator.
 //! - *Frames* never go back from one row to the next, unless their distances depend on the row. Nothing is subtracted, so
 //!   that all aggregates with a state slide; each row is added a constant number of times, whatever the length of the
-//!   frames. Those without one (lists, modes, DISTINCT, …) are computed anew for each frame. With EXCLUDE, each of the parts that are left slides. Frames that may be anywhere are put together from a tree of totals.
+//!   frames. Those without one (lists, modes, DISTINCT, …) are computed from scratch for each frame. With EXCLUDE, each of the parts that are left slides. Frames that may be anywhere are put together from a tree of totals.
 //! - *Memory* that isn't pages: a list of addresses for rows in place, 2 bits per row for paged ones, and states for a
 //!   region of some thousand rows.
 //!
