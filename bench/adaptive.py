@@ -12,6 +12,7 @@ Parts:
     short     figure 5: the same with a buffer in which only the compact form has room, from a file that isn't cached
     zipf      figure 6: point queries by a Zipf distribution, all flat, all compact, adaptive
     phases    figure 7: three phases with different hot ranges, rate and memory over time
+    grid      auto beside pairs of α and period, over figures 6 and 7
     tpch      auto beside fixed settings: TPC-H from the database's own file in little memory
 
 Writes what it measures to the terminal, and JSON and a plot of each figure to bench/results.
@@ -44,6 +45,11 @@ EXAMPLES = ROOT / "target/release/examples"
 FORMS = ["hot", "compact", "frozen"]
 MODES = ["hot", "compact", "on", "auto"]
 SKEWS = [0, 0.5, 1, 1.5, 2, 2.5]
+# Pairs of α and period beside auto, and the skews of figure 6 under them.
+PAIRS = [f"{alpha}@{period}" for alpha in (0.5, 0.9, 0.97) for period in ("500ms", "2s")]
+PAIRED_SKEWS = [0.5, 1.5]
+# What a pair may take of auto's memory to count as no more.
+SAME_MEMORY = 1.05
 # Limits of memory for TPC-H, and the fixed settings beside auto: α and period.
 LIMITS_MIB = [1024, 2048, 4096]
 SETTINGS = {
@@ -180,24 +186,72 @@ def zipf(arguments: argparse.Namespace) -> list[Row]:
 
 
 def phases(arguments: argparse.Namespace) -> list[Row]:
-    count, seconds = (10**6, 2) if arguments.smoke else (53 * 10**6, 10)
-    rows = [row for mode in MODES for row in measured(arguments.examples / "adaptive", "phases", count, seconds, mode)]
-    hot = [row for row in rows if row["mode"] == "hot"]
-    flat = max(row["hot"] for row in hot)
+    rows = phases_of(arguments, MODES)
+    whole = {mode: [row for row in rows if row["mode"] == mode and row["run"] == 0] for mode in MODES}
+    flat = max(row["hot"] for row in whole["hot"])
     for mode in MODES:
-        own = [row for row in rows if row["mode"] == mode]
-        rate = statistics.mean(row["rate"] for row in own) / statistics.mean(row["rate"] for row in hot)
-        memory = statistics.mean(memory_of(row) for row in own)
-        print(f"{mode:8} {rate:.3f} of hot's rate, {memory / 2**20:.1f} MiB on average ({memory / flat:.3f} of flat)", flush=True)
+        per_run = [mean_rate(rows, mode, run) / mean_rate(rows, "hot", run) for run in range(runs_of(rows))]
+        memory = statistics.mean(memory_of(row) for row in rows if row["mode"] == mode)
+        print(f"{mode:8} {statistics.median(per_run):.3f} of hot's rate ({', '.join(f'{rate:.3f}' for rate in per_run)}), "
+              f"{memory / 2**20:.1f} MiB on average ({memory / flat:.3f} of flat)", flush=True)
     figure, (rates, sizes) = plt.subplots(2, 1, figsize=(9, 6), sharex=True)
-    for mode in MODES:
-        own = [row for row in rows if row["mode"] == mode]
+    for mode, own in whole.items():
         rates.plot([row["at"] for row in own], [row["rate"] for row in own], label=mode, color=COLORS[mode])
         sizes.plot([row["at"] for row in own], [memory_of(row) / 2**20 for row in own], color=COLORS[mode])
     rates.set(ylabel="point queries in a second", ylim=(0, None))
     rates.legend()
     sizes.set(xlabel="seconds", ylabel="MiB in memory", ylim=(0, None))
     save(figure, arguments, "figure-7-phases")
+    return rows
+
+
+def phases_of(arguments: argparse.Namespace, modes: list[str]) -> list[Row]:
+    """Rate and memory over time under each mode; modes take turns."""
+    count, seconds, runs = (10**6, 2, 1) if arguments.smoke else (53 * 10**6, 10, arguments.runs)
+    example = arguments.examples / "adaptive"
+    return [
+        {**row, "run": run}
+        for run in range(runs)
+        for mode in modes
+        for row in measured(example, "phases", count, seconds, mode)
+    ]
+
+
+def runs_of(rows: list[Row]) -> int:
+    return 1 + max(row["run"] for row in rows)
+
+
+def mean_rate(rows: list[Row], mode: str, run: int) -> float:
+    return statistics.mean(row["rate"] for row in rows if row["mode"] == mode and row["run"] == run)
+
+
+def grid(arguments: argparse.Namespace) -> list[Row]:
+    """Rates and memory of each pair, as shares of auto's. A pair is better if it is faster in no more memory."""
+    rows = []
+    modes = ["auto", *(PAIRS[:1] if arguments.smoke else PAIRS)]
+    count, seconds = (10**6, 1) if arguments.smoke else (10**7, arguments.seconds)
+    for skew in PAIRED_SKEWS:
+        measurements = [
+            {**row, "run": run}
+            for run in range(1 if arguments.smoke else arguments.runs)
+            for mode in modes
+            for row in measured(arguments.examples / "adaptive", "zipf", count, skew, seconds, mode)
+        ]
+        rows += beside_auto(f"Zipf, k = {skew}", measurements, modes)
+    rows += beside_auto("phases", phases_of(arguments, modes), modes)
+    better = max((row["rate"] for row in rows if row["mode"] != "auto" and row["memory"] <= SAME_MEMORY), default=0)
+    print(f"the best pair in no more memory has {better:.3f} of auto's rate")
+    return rows
+
+
+def beside_auto(workload: str, measurements: list[Row], modes: list[str]) -> list[Row]:
+    rows = []
+    runs = range(runs_of(measurements))
+    memory = {mode: statistics.mean(memory_of(row) for row in measurements if row["mode"] == mode) for mode in modes}
+    for mode in modes:
+        rate = statistics.median(mean_rate(measurements, mode, run) / mean_rate(measurements, "auto", run) for run in runs)
+        rows.append({"workload": workload, "mode": mode, "rate": rate, "memory": memory[mode] / memory["auto"]})
+        print(f"{workload:14} {mode:10} {rate:.3f} of auto's rate in {rows[-1]['memory']:.2f} of its memory ({memory[mode] / 2**20:.1f} MiB)", flush=True)
     return rows
 
 
@@ -253,6 +307,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], list[Row]]] = {
     "short": short,
     "zipf": zipf,
     "phases": phases,
+    "grid": grid,
     "tpch": tpch,
 }
 
@@ -264,7 +319,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--parts", type=list_of(PARTS, "part"), default=list(PARTS), help=f"of {','.join(PARTS)} [all]")
     parser.add_argument("--rows", type=int, default=200_000_000, help="of the scans [200000000]")
     parser.add_argument("--seconds", type=int, default=4, help="of each Zipf measurement [4]")
-    parser.add_argument("--runs", type=int, default=3, help="of scans and Zipf measurements [3]")
+    parser.add_argument("--runs", type=int, default=3, help="of scans, Zipf measurements and phases [3]")
     parser.add_argument("--rounds", type=int, default=3, help="of TPC-H's queries, behind one that fills the buffer [3]")
     return parser.parse_args()
 

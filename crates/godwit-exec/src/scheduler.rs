@@ -12,7 +12,7 @@
 //!
 //! Before each quantum a worker's thread enters the pipeline's class of the last-level cache (place.rs). What begins on the
 //! thread that launched it, as pipelines with work for one task do, begins where that is: most of it ends within a quantum,
-//! for which moving isn't worth it.
+//! for which moving isn't worth it. The thread that asks runs small queries itself, all of their pipelines.
 
 mod place;
 mod task;
@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use godwit_common::{Error, Result};
 use godwit_memory::running_pipelines_max;
@@ -28,7 +29,7 @@ use godwit_pipeline::{Pipeline, QueryContext, Sink};
 use parking_lot::{Condvar, Mutex};
 
 use place::{WorkerPlace, class_of};
-use task::{PipelineTask, Step};
+use task::{PipelineTask, QUANTUM, Step};
 
 /// A fixed set of worker threads, one pool per database. Dropping it waits for the threads.
 pub struct WorkerPool {
@@ -82,19 +83,16 @@ impl WorkerPool {
     /// Starts a query. `on_done` is called once, by a worker or the calling thread, when the last task has ended and
     /// the pipelines, with everything they held, are gone.
     ///
-    /// A query of one pipeline, with work for one task, begins on the calling thread: to wake a worker, and to be woken by
-    /// it, takes longer than a small query. What isn't done after a quantum, or has to wait, goes on in the pool.
+    /// A query begins on the calling thread, as long as its pipelines have work for one task, and one can run at a time: to
+    /// wake a worker, and to be woken by it, takes longer than a small query. What isn't done after a quantum, or has to wait,
+    /// goes on in the pool.
     pub fn run(
         &self,
         query: Arc<QueryContext>,
         pipelines: Vec<Pipeline>,
         on_done: impl FnOnce(Result<()>) + Send + 'static,
     ) {
-        let run = QueryRun::new(self.shared.clone(), query, pipelines, Box::new(on_done));
-        match run.pipelines.len() {
-            1 => run.begin_here(),
-            _ => run.launch_ready(),
-        }
+        QueryRun::new(self.shared.clone(), query, pipelines, Box::new(on_done)).begin();
     }
 }
 
@@ -185,8 +183,18 @@ struct Progress {
     states: Vec<State>,
     /// Pipelines that are running.
     running: usize,
+    /// The thread that began the query launches its pipelines.
+    is_beginning: bool,
     error: Option<Error>,
     on_done: Option<OnDone>,
+}
+
+impl Progress {
+    /// A pipeline is about to be launched.
+    fn begin(&mut self, index: usize) {
+        self.states[index] = State::Running { tasks_left: 1 };
+        self.running += 1;
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -204,7 +212,8 @@ impl QueryRun {
     fn new(pool: Arc<PoolShared>, query: Arc<QueryContext>, pipelines: Vec<Pipeline>, on_done: OnDone) -> Arc<Self> {
         pipelines.iter().for_each(|pipeline| pipeline.source.announce(&query));
         let states = vec![State::Waiting; pipelines.len()];
-        let progress = Mutex::new(Progress { states, running: 0, error: None, on_done: Some(on_done) });
+        let progress =
+            Mutex::new(Progress { states, running: 0, is_beginning: false, error: None, on_done: Some(on_done) });
         Arc::new(Self { pool, query, pipelines, progress })
     }
 
@@ -212,16 +221,17 @@ impl QueryRun {
     /// the caller lets go of it.
     fn launch_ready(self: &Arc<Self>) {
         let mut progress = self.progress.lock();
+        if progress.is_beginning {
+            return;
+        }
         let running_max = running_pipelines_max(self.query.memory.memory_limit(), self.query.settings.workers);
         if progress.error.is_none() {
             for index in 0..self.pipelines.len() {
-                let complete = |&d: &usize| progress.states[d] == State::Complete;
                 if progress.running == running_max {
                     break;
                 }
-                if progress.states[index] == State::Waiting && self.pipelines[index].depends_on.iter().all(complete) {
-                    progress.states[index] = State::Running { tasks_left: 1 };
-                    progress.running += 1;
+                if self.is_ready(index, &progress) {
+                    progress.begin(index);
                     self.pool.push(Job::Launch(self.clone(), index));
                 }
             }
@@ -232,15 +242,36 @@ impl QueryRun {
         }
     }
 
-    /// Launches the only pipeline on this thread.
-    fn begin_here(self: Arc<Self>) {
-        assert!(self.pipelines[0].depends_on.is_empty(), "there is no other pipeline to wait for");
-        {
-            let mut progress = self.progress.lock();
-            progress.states[0] = State::Running { tasks_left: 1 };
-            progress.running = 1;
+    /// True if a pipeline waits for nothing any more.
+    fn is_ready(&self, index: usize, progress: &Progress) -> bool {
+        let is_complete = |&other: &usize| progress.states[other] == State::Complete;
+        progress.states[index] == State::Waiting && self.pipelines[index].depends_on.iter().all(is_complete)
+    }
+
+    /// Launches pipelines on this thread one after the other, then leaves the rest to the pool.
+    fn begin(self: Arc<Self>) {
+        let until = Instant::now() + QUANTUM;
+        self.progress.lock().is_beginning = true;
+        while let Some(index) = self.only_ready() {
+            self.clone().launch(index);
+            if Instant::now() >= until {
+                break;
+            }
         }
-        self.launch(0);
+        self.progress.lock().is_beginning = false;
+        self.launch_ready();
+    }
+
+    /// Begins the only pipeline that can run; `None` if there are others, or one runs already.
+    fn only_ready(&self) -> Option<usize> {
+        let mut progress = self.progress.lock();
+        if progress.running > 0 || progress.error.is_some() {
+            return None;
+        }
+        let mut ready = (0..self.pipelines.len()).filter(|&index| self.is_ready(index, &progress));
+        let index = ready.next().filter(|_| ready.next().is_none())?;
+        progress.begin(index);
+        Some(index)
     }
 
     /// Starts the source and makes the tasks. A single one begins here.

@@ -22,7 +22,7 @@ use crate::footer::ParquetFile;
 use crate::glob::{expand, find, is_glob};
 use crate::local::{check_reachable, name_of};
 use crate::table::ParquetOptions;
-use crate::text::{self, Streams, TextTable, is_text_file};
+use crate::text::{self, Rejects, Streams, TextFiles, TextTable, is_text_file};
 
 /// File name extensions of Parquet files.
 const EXTENSIONS: [&str; 2] = ["parquet", "parq"];
@@ -34,6 +34,7 @@ pub struct FileResolver {
     memory: BufferManager,
     files: Arc<dyn Files>,
     streams: Streams,
+    rejects: Arc<Rejects>,
     /// Most recently used last.
     known: Mutex<Vec<Known>>,
 }
@@ -106,7 +107,18 @@ struct Version {
 impl FileResolver {
     /// A resolver that accounts for what it reads with `memory`.
     pub fn new(files: Arc<dyn Files>, memory: BufferManager) -> Self {
-        Self { memory, files, streams: Streams::default(), known: Mutex::default() }
+        let rejects = Arc::new(Rejects::new(memory.clone()));
+        Self { memory, files, streams: Streams::default(), rejects, known: Mutex::default() }
+    }
+
+    /// What text files are read with.
+    fn text_files<'a>(&'a self, files: &'a Arc<dyn Files>) -> TextFiles<'a> {
+        TextFiles { files, streams: &self.streams, rejects: &self.rejects, memory: &self.memory }
+    }
+
+    /// Rows that scans of CSV files left out.
+    pub(crate) fn rejects(&self) -> &Rejects {
+        &self.rejects
     }
 
     /// The files for some paths and patterns, each of which has at least one.
@@ -178,7 +190,7 @@ impl FileResolver {
         }
         let table = match format {
             None if paths.iter().all(|path| is_text_file(path)) => {
-                TextTable::definition(&view, &self.streams, &paths, &[], None, &self.memory)?
+                TextTable::definition(self.text_files(&view), &paths, &[], None)?
             }
             _ => {
                 let format = format.unwrap_or_else(|| Format::of_file(files, &paths[0]));
@@ -258,7 +270,7 @@ impl TableResolver for FileResolver {
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
         let files = self.view();
-        TextTable::definition(&files, &self.streams, &Self::paths(&*files, paths)?, options, expected, &self.memory)
+        TextTable::definition(self.text_files(&files), &Self::paths(&*files, paths)?, options, expected)
     }
 }
 

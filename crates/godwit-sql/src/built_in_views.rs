@@ -7,6 +7,9 @@ use std::sync::{Arc, LazyLock};
 use godwit_syntax::ast::{Query, Statement};
 use godwit_syntax::{ParsedStatement, parse_script};
 
+/// Schema of the views that are Godwit's own.
+pub(crate) const SYSTEM: &str = "system";
+
 /// The views, as users would define them.
 const DEFINITIONS: &str = "
 CREATE VIEW pg_catalog.pg_tables AS
@@ -57,6 +60,10 @@ CREATE VIEW pg_catalog.pg_extension AS
     SELECT 0 AS oid, '' AS extname, 0 AS extnamespace, '' AS extversion WHERE false;
 CREATE VIEW pg_catalog.pg_matviews AS
     SELECT '' AS schemaname, '' AS matviewname, '' AS matviewowner, '' AS definition WHERE false;
+CREATE VIEW system.reject_errors AS
+    SELECT * FROM godwit_reject_errors();
+CREATE VIEW system.reject_scans AS
+    SELECT * FROM godwit_reject_scans();
 CREATE VIEW information_schema.character_sets AS
     SELECT NULL::VARCHAR AS character_set_catalog, NULL::VARCHAR AS character_set_schema,
         'UTF8' AS character_set_name, 'UCS' AS character_repertoire, 'UTF8' AS form_of_use,

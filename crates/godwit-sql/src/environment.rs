@@ -17,7 +17,7 @@ use godwit_syntax::ast;
 use godwit_types::{SqlType, TimeZone, Value};
 
 use crate::built_in_macros::{self, built_in_macro};
-use crate::built_in_views::built_in_view;
+use crate::built_in_views::{SYSTEM, built_in_view};
 use crate::information_schema::{self, INFORMATION_SCHEMA};
 use crate::macros::bound_macro;
 use crate::pg_catalog::{self, PG_CATALOG};
@@ -193,9 +193,10 @@ impl Environment for StatementNames {
             return Ok(Some(found));
         }
         let Some((name, entry)) = self.namespace.find(parts) else {
-            // PostgreSQL's tables are found without their schema, as there.
+            // PostgreSQL's tables are found without their schema, as there, and so are our own views.
             return Ok(match parts {
                 [table] if table.to_lowercase().starts_with("pg_") => self.of_system(PG_CATALOG, &table.to_lowercase()),
+                [table] => self.of_system(SYSTEM, &table.to_lowercase()),
                 _ => None,
             });
         };
@@ -359,6 +360,7 @@ impl StatementNames {
                 },
                 table,
             ),
+            SYSTEM => None,
             _ => return None,
         };
         if let Some(rows) = rows {

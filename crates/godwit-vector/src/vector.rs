@@ -190,7 +190,7 @@ impl Flat {
     }
 
     /// Where the values begin, and the bytes of each; those of nested values are elsewhere.
-    pub(crate) fn memory(&self) -> (*const u8, usize) {
+    pub fn memory(&self) -> (*const u8, usize) {
         fn of<T>(values: &[T]) -> (*const u8, usize) {
             (values.as_ptr().cast(), size_of::<T>())
         }

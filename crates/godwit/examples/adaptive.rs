@@ -7,8 +7,8 @@
 //! adaptive phases 53000000 10 on              three phases of 10 seconds with different hot ranges                (figure 7)
 //! ```
 //!
-//! The last word of the lookups is the mode: `hot`, `compact`, `off`, `on` (α = 0.9, a period of a second) or `auto`. It writes a
-//! line for each measurement, a JSON object.
+//! The last word of the lookups is the mode: `hot`, `compact`, `off`, `on` (α = 0.9, a period of a second), another α and period,
+//! as in `0.5@10s`, or `auto`. It writes a line for each measurement, a JSON object.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -32,6 +32,9 @@ const HOT_RANGE_SHARE: u64 = 12;
 
 /// Lookups for each row that is inserted.
 const LOOKUPS_PER_INSERT: u64 = 200;
+
+/// Until forms follow what is read: some periods.
+const SETTLING: Duration = Duration::from_secs(4);
 
 /// How often a phase reports.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
@@ -149,21 +152,48 @@ fn run_query(file: &Path, limit_mib: u64, sql: &str, times: u64) -> Result<()> {
     Ok(())
 }
 
+/// How forms are chosen.
+#[derive(Clone, Copy)]
+enum Mode<'a> {
+    /// One form for all segments, or none is changed.
+    Fixed(&'a str),
+    /// The hottest (1 − α) of the segments are hot.
+    On {
+        alpha: &'a str,
+        period: &'a str,
+    },
+    Auto,
+}
+
+impl<'a> Mode<'a> {
+    fn of(text: &'a str) -> Self {
+        match text {
+            "auto" => Mode::Auto,
+            "on" => Mode::On { alpha: "0.9", period: "1s" },
+            text => match text.split_once('@') {
+                Some((alpha, period)) => Mode::On { alpha, period },
+                None => Mode::Fixed(text),
+            },
+        }
+    }
+}
+
 /// A table of keys `0 .. rows`, with its forms as `mode` sets them.
 fn keys(rows: u64, ty: &str, mode: &str) -> Result<Connection> {
     let connection = open(Path::new(":memory:"), LIMIT_MIB)?.connect();
     connection.execute(&format!(
         "SET adaptive_compression = 'off'; CREATE TABLE t (id {ty} PRIMARY KEY); INSERT INTO t SELECT i FROM range({rows}) r(i); CHECKPOINT"
     ))?;
-    match mode {
-        "on" => connection
-            .execute("SET compaction_threshold = 0.9; SET adaptation_period = '1s'; SET adaptive_compression = 'on'")?,
-        "auto" => connection.execute("SET adaptation_period = '1s'; SET adaptive_compression = 'auto'")?,
-        mode => connection.execute(&format!("SET adaptation_period = '50ms'; SET adaptive_compression = '{mode}'"))?,
+    match Mode::of(mode) {
+        Mode::On { alpha, period } => connection.execute(&format!(
+            "SET compaction_threshold = {alpha}; SET adaptation_period = '{period}'; SET adaptive_compression = 'on'"
+        ))?,
+        Mode::Auto => connection.execute("SET adaptation_period = '1s'; SET adaptive_compression = 'auto'")?,
+        Mode::Fixed(form) => {
+            connection.execute(&format!("SET adaptation_period = '50ms'; SET adaptive_compression = '{form}'"))?;
+            settle(&connection)?;
+        }
     };
-    if mode != "on" && mode != "auto" {
-        settle(&connection)?;
-    }
     Ok(connection)
 }
 
@@ -188,8 +218,7 @@ fn zipf(rows: u64, skew: f64, time: Duration, mode: &str) -> Result<()> {
         }
         Ok(count as f64 / began.elapsed().as_secs_f64())
     };
-    // Some periods pass until forms follow what is read.
-    look_up_for(Duration::from_secs(4))?;
+    look_up_for(SETTLING)?;
     let rate = look_up_for(time)?;
     let [hot, compact, frozen] = bytes(&connection)?;
     println!(

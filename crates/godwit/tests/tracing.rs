@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use godwit::{Config, Connection, Database};
 
 fn open() -> Connection {
@@ -56,6 +56,7 @@ fn traces() {
     let connection = open();
     scans_load_the_columns_that_they_read(&connection);
     operators_load_their_structures(&connection);
+    deltas_and_arrow_files_are_objects(&connection);
     samples_have_the_shares_of_all_loads(&connection);
     files_are_whole(&connection);
     dictionaries_name_their_hottest_entry(&connection);
@@ -81,6 +82,30 @@ fn operators_load_their_structures(connection: &Connection) {
     assert!(joined["hash table"] > 0.1, "{joined:?}");
     let sorted = shares(connection, 10, "SELECT key, name FROM t ORDER BY key");
     assert!(sorted["sort"] > 0.1 && sorted["row page"] > 0.01, "{sorted:?}");
+}
+
+/// A column of 16,384 numbers of 8 bytes, 32 bytes at a time: 4,096 loads. Rows that a filter picks are loaded one by one.
+fn deltas_and_arrow_files_are_objects(connection: &Connection) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("numbers.arrow").display().to_string();
+    connection
+        .execute(&format!(
+            "CREATE TABLE d (a BIGINT, b BIGINT); INSERT INTO d SELECT i, i % 4096 FROM range(16384) r(i);
+             COPY d TO '{file}' (FORMAT arrow)"
+        ))
+        .unwrap();
+    let loads = |query: &str, object: &str| {
+        let sql = format!("TRACE (THRESHOLD 1) {query}");
+        let batches: Vec<_> = connection.query(&sql).unwrap().collect::<Result<_, _>>().unwrap();
+        let rows = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |row| (batch, row)));
+        let of_object = rows.filter(|(batch, row)| batch.column(0).as_string::<i32>().value(*row).ends_with(object));
+        of_object.map(|(batch, row)| batch.column(3).as_primitive::<UInt64Type>().value(row)).sum::<u64>()
+    };
+    assert_eq!(loads("SELECT sum(a) FROM d", "main.d.(delta)"), 4096);
+    assert_eq!(loads("SELECT sum(a) FROM d WHERE b = 7", "main.d.(delta)"), 4096 + 4);
+    assert_eq!(loads(&format!("SELECT sum(a) FROM '{file}'"), "numbers.arrow.a"), 4096);
+    assert_eq!(loads("SELECT count(*) FROM d", "main.d.(delta)"), 0);
+    connection.execute("DROP TABLE d").unwrap();
 }
 
 /// What is sampled has the shares of what is loaded, within 5 percentage points. With several workers, one run of a query

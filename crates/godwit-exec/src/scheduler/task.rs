@@ -18,7 +18,7 @@ use godwit_vector::Chunk;
 use super::QueryRun;
 
 /// How long a task runs before other queries get their turn. Long against a chunk (some 10 µs), short for people.
-const QUANTUM: Duration = Duration::from_millis(10);
+pub(super) const QUANTUM: Duration = Duration::from_millis(10);
 
 /// Steps between two looks at the clock, where no new chunk begins meanwhile: a step with a chunk of a few rows may take little
 /// more than the look.

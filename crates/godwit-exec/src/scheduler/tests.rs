@@ -81,21 +81,43 @@ impl Sink for Threads {
     }
 }
 
-#[test]
-fn a_pipeline_of_one_task_runs_on_the_calling_thread() {
+/// The threads that worked for pipelines of one task each, which depend on these, and whether they had ended when the call
+/// returned.
+fn threads_of(depends_on: &[&[usize]]) -> (Vec<std::thread::ThreadId>, bool) {
     let query = World { memory_limit: 1 << 30, force_spill: false, chunk_rows: 100, workers: 2 }.query();
     let chunk = Chunk::new(vec![Vector::from_values(vec![1i64], None)], 1);
-    let sink = Arc::new(Threads { seen: Mutex::default(), metrics: OperatorMetrics::new("Threads") });
-    let source = ValuesSource::new(vec![chunk], &query, "Values");
+    let seen = Arc::new(Threads { seen: Mutex::default(), metrics: OperatorMetrics::new("Threads") });
+    let pipelines = depends_on.iter().map(|depends_on| {
+        let source = ValuesSource::new(vec![chunk.clone()], &query, "Values");
+        pipeline(source, vec![], seen.clone(), depends_on)
+    });
+    let pipelines = pipelines.collect();
     let is_done = Arc::new(AtomicUsize::new(0));
     let done = is_done.clone();
     let pool = WorkerPool::new(2).unwrap();
-    pool.run(query, vec![pipeline(source, vec![], sink.clone(), &[])], move |result| {
+    pool.run(query, pipelines, move |result| {
         result.unwrap();
         done.fetch_add(1, SeqCst);
     });
-    assert_eq!(is_done.load(SeqCst), 1, "it has ended");
-    assert_eq!(*sink.seen.lock(), [std::thread::current().id()]);
+    let has_ended = is_done.load(SeqCst) == 1;
+    while is_done.load(SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    drop(pool);
+    let threads = std::mem::take(&mut *seen.seen.lock());
+    (threads, has_ended)
+}
+
+#[test]
+fn small_queries_run_on_the_calling_thread() {
+    let here = std::thread::current().id();
+    assert_eq!(threads_of(&[&[]]), (vec![here], true));
+    assert_eq!(threads_of(&[&[], &[0], &[1]]), (vec![here; 3], true));
+    // Pipelines that can run at the same time are for the pool, and what comes after them.
+    let (threads, _) = threads_of(&[&[], &[], &[0, 1]]);
+    assert!(threads.len() == 3 && !threads.contains(&here), "{threads:?}");
+    let (threads, _) = threads_of(&[&[], &[0], &[0], &[1, 2]]);
+    assert!(threads.len() == 4 && threads[0] == here && !threads[1..].contains(&here), "{threads:?}");
 }
 
 #[test]

@@ -18,7 +18,8 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field};
 use godwit_common::{Error, Result};
-use godwit_memory::Reservation;
+use godwit_memory::{Object, Reservation};
+use godwit_trace::{Place, VECTOR_BYTES};
 use godwit_vector::{Vector, from_arrow, from_arrow_codes};
 
 use super::dictionary::Entries;
@@ -48,6 +49,38 @@ impl ColumnValues {
         let shown = plain(array.data_type());
         let cast_to = (entries.is_none() && shown != *array.data_type()).then_some(shown);
         Self { array, entries, cast_to }
+    }
+
+    /// Tells a memory trace where the values are, and that they were read as a whole. Their buffers lie one after the other
+    /// in the object of the column, from `offset` on.
+    pub(super) fn tell_trace(&self, object: &Object, mut offset: u64) {
+        if !godwit_trace::is_on() {
+            return;
+        }
+        self.visit_buffers(|buffer| {
+            let place = Place::of_bytes(buffer.as_ptr(), buffer.len(), offset);
+            godwit_trace::declare(place, object.trace_key(), || object.traced());
+            godwit_trace::loads(|loads| loads.run(buffer.as_ptr(), buffer.len(), VECTOR_BYTES));
+            offset += buffer.len() as u64;
+        });
+    }
+
+    /// Tells a memory trace that the values are gone.
+    pub(super) fn tell_trace_of_end(&self) {
+        if godwit_trace::is_on() {
+            self.visit_buffers(|buffer| godwit_trace::forget(buffer.as_ptr(), buffer.len()));
+        }
+    }
+
+    /// All buffers but those of the values of codes, which columns share.
+    fn visit_buffers(&self, mut visit: impl FnMut(&Buffer)) {
+        let mut open = vec![self.array.to_data()];
+        while let Some(array) = open.pop() {
+            array.buffers().iter().for_each(&mut visit);
+            if !matches!(array.data_type(), DataType::Dictionary(..)) {
+                open.extend(array.child_data().iter().cloned());
+            }
+        }
     }
 
     /// Some rows, or those of them at `selected`.

@@ -11,6 +11,7 @@ use godwit_pipeline::{
     pick_sample, sampled_values,
 };
 use godwit_vector::{RowType, Vector};
+use parquet::schema::types::ColumnPath;
 
 use super::column::{ArrayReader, ColumnValues, buffers_between};
 use super::dictionary::Dictionaries;
@@ -144,7 +145,12 @@ impl OpenBatch {
             let mut reader = ArrayReader::new(&file.bytes, batch, file.extent(column).0, &entries, held)?;
             Ok((reader.column(field)?, reader.bytes_read))
         };
-        read().map_err(|error| file.wrong(place.offset, &format!("column {}", field.name()), error))
+        let (values, bytes) =
+            read().map_err(|error| file.wrong(place.offset, &format!("column {}", field.name()), error))?;
+        let object = file.bytes.column_object(&ColumnPath::from(field.name().as_str()), memory);
+        object.note_scan(place.rows, bytes);
+        values.tell_trace(&object, place.offset);
+        Ok((values, bytes))
     }
 }
 
@@ -181,7 +187,7 @@ impl MorselReader for ArrowReader {
     }
 
     fn close(&mut self) {
-        self.columns.iter_mut().for_each(|column| *column = None);
+        self.columns.iter_mut().filter_map(Option::take).for_each(|(values, _)| values.tell_trace_of_end());
         self.batch = None;
         self.held.resize(0).expect("giving memory back succeeds");
     }

@@ -17,12 +17,23 @@ pub(crate) type Columns = Vec<(&'static str, SqlType)>;
 
 type Rows = fn(&FileResolver, &[&str], &[CopyOption]) -> Result<Vec<Vec<Value>>>;
 
+/// What a function about files takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// It is about files that were read.
+    Nothing,
+    /// Paths and patterns.
+    Paths,
+    /// The same, and then the options of CSV.
+    PathsAndOptions,
+}
+
 /// A table function that tells of files, in a few rows for each.
 pub struct FileFacts {
     /// Its name.
     pub name: &'static str,
-    /// It takes the options of CSV.
-    pub takes_options: bool,
+    /// What it takes.
+    pub takes: Takes,
     columns: fn() -> Columns,
     rows: Rows,
 }
@@ -30,12 +41,24 @@ pub struct FileFacts {
 impl FileFacts {
     /// All of them.
     pub const ALL: &'static [FileFacts] = &[
-        FileFacts { name: "glob", takes_options: false, columns: || vec![("file", SqlType::Varchar)], rows: glob },
+        FileFacts { name: "glob", takes: Takes::Paths, columns: || vec![("file", SqlType::Varchar)], rows: glob },
         of_parquet("parquet_schema", parquet::schema_columns, parquet::schema),
         of_parquet("parquet_metadata", parquet::chunk_columns, parquet::chunks),
         of_parquet("parquet_file_metadata", parquet::file_columns, parquet::files),
         of_parquet("parquet_kv_metadata", parquet::key_value_columns, parquet::key_values),
-        FileFacts { name: "sniff_csv", takes_options: true, columns: text::sniffed_columns, rows: sniff_csv },
+        FileFacts { name: "sniff_csv", takes: Takes::PathsAndOptions, columns: text::sniffed_columns, rows: sniff_csv },
+        FileFacts {
+            name: "godwit_reject_errors",
+            takes: Takes::Nothing,
+            columns: text::error_columns,
+            rows: |resolver, _, _| Ok(resolver.rejects().error_rows()),
+        },
+        FileFacts {
+            name: "godwit_reject_scans",
+            takes: Takes::Nothing,
+            columns: text::scan_columns,
+            rows: |resolver, _, _| Ok(resolver.rejects().scan_rows()),
+        },
     ];
 
     /// Names and types of its columns.
@@ -50,7 +73,7 @@ impl FileFacts {
 }
 
 const fn of_parquet(name: &'static str, columns: fn() -> Columns, rows: Rows) -> FileFacts {
-    FileFacts { name, takes_options: false, columns, rows }
+    FileFacts { name, takes: Takes::Paths, columns, rows }
 }
 
 fn glob(resolver: &FileResolver, patterns: &[&str], _options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {

@@ -14,7 +14,8 @@
 //!
 //! Dialect, header and types come from options, from the table that is filled, or from the first mebibyte (sniff). Memory
 //! holds a piece and some rows per worker, whatever the size of the file. Rows come in the order in which workers finish.
-//! An error names file, line and column; with `ignore_errors`, rows with errors are left out and counted instead.
+//! An error names file, line and column; with `ignore_errors`, rows with errors are left out and counted instead,
+//! with `store_rejects` kept to be looked at (rejects).
 
 mod columns;
 mod compression;
@@ -25,6 +26,7 @@ mod json;
 mod options;
 mod parse;
 mod records;
+mod rejects;
 mod sample;
 mod scan;
 mod separators;
@@ -57,6 +59,7 @@ use dialect::Dialect;
 use json::{JsonScanner, Layout};
 pub(crate) use options::is_text_file;
 use options::{Format, TextOptions};
+pub(crate) use rejects::{Rejects, error_columns, scan_columns};
 pub(crate) use sniffed::{sniffed_columns, sniffed_row};
 use source::{CsvShape, TextSource};
 pub(crate) use stream::Streams;
@@ -67,6 +70,7 @@ const SAMPLED_FILES_MAX: usize = 32;
 /// CSV or JSON files with all that is known of them before they are read.
 pub(crate) struct TextTable {
     files: Arc<dyn Files>,
+    rejects: Arc<Rejects>,
     sources: Vec<TextSource>,
     options: TextOptions,
     /// What the rows of JSON are.
@@ -77,6 +81,14 @@ pub(crate) struct TextTable {
     schema: SchemaRef,
     row_type: RowType,
     file_columns: Vec<FileColumn>,
+}
+
+/// What text files are read with.
+pub(crate) struct TextFiles<'a> {
+    pub files: &'a Arc<dyn Files>,
+    pub streams: &'a Streams,
+    pub rejects: &'a Arc<Rejects>,
+    pub memory: &'a BufferManager,
 }
 
 /// What the records of a table's files are, file by file.
@@ -94,13 +106,12 @@ impl TextTable {
     /// The table in one file or more. `expected` are the columns to read it as: for CSV by position, for JSON by name; without
     /// them, the beginning of the first file tells, and the others are read as it is.
     pub(crate) fn definition(
-        files: &Arc<dyn Files>,
-        streams: &Streams,
+        with: TextFiles<'_>,
         paths: &[PathBuf],
         options: &[CopyOption],
         expected: Option<&Schema>,
-        memory: &BufferManager,
     ) -> Result<Arc<TableDefinition>> {
+        let TextFiles { files, streams, rejects, memory } = with;
         let options = TextOptions::of(paths.first().expect("a table has at least one file"), options)?;
         let open = |path: &PathBuf| TextSource::open(&**files, streams, path, paths.len() == 1);
         let mut sources = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
@@ -144,6 +155,7 @@ impl TextTable {
         let types = fields.iter().map(|field| ColumnType::new(field.data_type().clone(), true));
         let table = Self {
             files: files.clone(),
+            rejects: rejects.clone(),
             sources,
             layout: shapes.layout,
             nulls: options.nulls.iter().map(|null| null.clone().into_bytes()).collect(),

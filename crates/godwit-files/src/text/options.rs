@@ -56,6 +56,10 @@ pub(super) struct TextOptions {
     pub null_padding: bool,
     /// Rows with errors are left out.
     pub ignore_errors: bool,
+    /// Such rows are kept to be looked at.
+    pub store_rejects: bool,
+    /// Errors of a file that are kept at most; 0: all.
+    pub rejects_max: Option<u64>,
     /// Types are determined from so many records; `None`: from the first part of the file.
     pub sample_size: Option<u64>,
     /// Longest record in bytes.
@@ -155,6 +159,20 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &mut o.ignore_errors,
         v.flag()
     )),
+    option!(
+        ["store_rejects"],
+        CSV,
+        "a flag",
+        "leaves rows with errors out, and shows them in reject_errors",
+        |o, v| {
+            o.store_rejects = v.flag()?;
+            o.ignore_errors |= o.store_rejects;
+            Ok(())
+        }
+    ),
+    option!(["rejects_limit"], CSV, "a number", "errors of a file in reject_errors, at most; 0: all", |o, v| {
+        put(&mut o.rejects_max, number(v))
+    }),
     option!(["sample_size"], BOTH, "a number", "records that types are determined from; -1: all", set_sample_size),
     option!(["max_line_size", "maximum_line_size", "maximum_object_size"], BOTH, "bytes", "longest record", |o, v| {
         let bytes = parse_bytes(v.text()?)?;
@@ -330,6 +348,8 @@ impl TextOptions {
             all_varchar: false,
             null_padding: false,
             ignore_errors: false,
+            store_rejects: false,
+            rejects_max: None,
             sample_size: None,
             record_bytes_max: None,
             file_columns: FileColumnOptions::default(),
@@ -358,6 +378,12 @@ impl TextOptions {
         }
         if self.thousands.is_some() && self.thousands == Some(self.decimal_separator.unwrap_or(b'.')) {
             return Err(Error::user("thousands and decimal_separator are the same character"));
+        }
+        if self.rejects_max.is_some() && !self.store_rejects {
+            return Err(Error::user("rejects_limit needs store_rejects"));
+        }
+        if self.store_rejects && !self.ignore_errors {
+            return Err(Error::user("store_rejects leaves rows with errors out: ignore_errors can't be false"));
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! The records of a piece of CSV, some at a time.
 
+use std::ops::Range;
+
 use godwit_common::Result;
 
 use super::columns::Nulls;
@@ -20,6 +22,17 @@ pub(super) struct CsvRecords {
     parser: Option<Records>,
     written: Vec<u8>,
     lines: Vec<u64>,
+    /// Where the records are in the piece.
+    ranges: Vec<Range<usize>>,
+}
+
+/// A record that was left out.
+pub(super) struct RejectedRecord {
+    pub line: u64,
+    /// Where it is in the piece.
+    pub range: Range<usize>,
+    pub fields: usize,
+    pub is_unclosed: bool,
 }
 
 /// The outcome of [`CsvRecords::next`].
@@ -27,6 +40,8 @@ pub(super) struct CsvRecords {
 pub(super) struct Step {
     /// Records of another width that were left out.
     pub rejected: u64,
+    /// Those of them that are wanted.
+    pub rejects: Vec<RejectedRecord>,
     /// The line and the number of fields of the next record, if it has another width and isn't left out.
     pub wrong_width: Option<(u64, usize)>,
     /// The line of the next record, if it has a quote that isn't closed.
@@ -66,7 +81,12 @@ impl CsvRecords {
         let stop = self.places.find(&piece.bytes, self.at, dialect, wanted);
         self.at = stop.next;
         let wrong_width = stop.wrong_width.map(|fields| (piece.line(self.at), fields));
-        Step { rejected: stop.rejected, wrong_width, unclosed: None }
+        let rejected = |(range, fields): (Range<usize>, usize)| {
+            let line = piece.line(range.start);
+            RejectedRecord { line, range, fields, is_unclosed: false }
+        };
+        let rejects = stop.rejects.into_iter().map(rejected).collect();
+        Step { rejected: stop.rejected, rejects, wrong_width, unclosed: None }
     }
 
     fn parse(&mut self, piece: &Piece, wanted: Wanted) -> Step {
@@ -74,16 +94,23 @@ impl CsvRecords {
         self.places.clear();
         self.written.clear();
         self.lines.clear();
+        self.ranges.clear();
         let parser = self.parser.as_mut().expect("the piece has a parser");
         while self.places.records() < wanted.records_max {
-            let line = parser.line();
+            let (line, begin) = (parser.line(), parser.position());
             let Some(fields) = next_record(parser, &piece.bytes, wanted.width) else { break };
             let is_unclosed = std::mem::take(&mut fields.met.unclosed);
             if wanted.has(fields.len(), fields.ends_empty) && !is_unclosed {
                 self.places.push(fields.iter(), wanted.width, &mut self.written);
                 self.lines.push(line);
+                self.ranges.push(begin..parser.position());
             } else if wanted.ignore_errors {
                 step.rejected += 1;
+                if step.rejects.len() < wanted.rejects_max {
+                    let fields = fields.len();
+                    let range = begin..parser.position();
+                    step.rejects.push(RejectedRecord { line, range, fields, is_unclosed });
+                }
             } else if is_unclosed {
                 step.unclosed = Some(line);
                 break;
@@ -108,6 +135,19 @@ impl CsvRecords {
         }
     }
 
+    /// A record as it is written, with the end of its line.
+    pub(super) fn text<'a>(&self, piece: &'a Piece, record: usize) -> &'a [u8] {
+        let range = match self.parser {
+            Some(_) => self.ranges[record].clone(),
+            None => {
+                let (starts, width) = (self.places.starts(), self.places.starts().len() / self.len());
+                let places = &starts[record * width..][..width];
+                places[0] as usize..(places[width - 1] as usize).min(piece.bytes.len())
+            }
+        };
+        &piece.bytes[range]
+    }
+
     /// The fields of a column.
     pub(super) fn fields<'a>(
         &'a self,
@@ -126,7 +166,10 @@ impl CsvRecords {
 
     /// Memory held.
     pub(super) fn allocated_bytes(&self) -> usize {
-        self.written.capacity() + self.places.allocated_bytes() + self.lines.capacity() * size_of::<u64>()
+        self.written.capacity()
+            + self.places.allocated_bytes()
+            + self.lines.capacity() * size_of::<u64>()
+            + self.ranges.capacity() * size_of::<Range<usize>>()
     }
 }
 

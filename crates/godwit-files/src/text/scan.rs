@@ -20,7 +20,8 @@ use super::columns::Nulls;
 use super::cutter::{Cutter, Piece};
 use super::json::Objects;
 use super::options::{Format, TextOptions};
-use super::records::CsvRecords;
+use super::records::{CsvRecords, RejectedRecord};
+use super::rejects::{LINE_BYTES_MAX, Reject, RejectKind, ScanRejects};
 use super::separators::Wanted;
 use super::source::CsvShape;
 use crate::hive::FileColumn;
@@ -28,10 +29,18 @@ use crate::hive::FileColumn;
 /// Characters of a wrong value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 60;
 
+/// Records of another width that are told of, of those that are left out on the way to a chunk of rows.
+const REJECTS_PER_STEP_MAX: usize = 100_000;
+
+/// What is wrong with a record that doesn't end.
+const UNCLOSED: &str = "a quote that begins in this record isn't closed";
+
 /// Files that are read.
 pub(crate) struct TextPlan {
     files: Mutex<OpenFiles>,
     rows_rejected: AtomicU64,
+    /// Where rows with errors go, if they are kept.
+    rejects: Option<Arc<ScanRejects>>,
 }
 
 /// The files of a table, in sequence.
@@ -72,7 +81,8 @@ impl Readable for TextTable {
         let memory = task.memory(query).clone();
         let cutter = self.cutter(0, memory.reserve(0, MemoryTag::Reader)?)?;
         let files = Mutex::new(OpenFiles { cutter, number: 0, memory });
-        let plan = TextPlan { files, rows_rejected: AtomicU64::new(0) };
+        let rejects = self.options.store_rejects.then(|| self.rejects.begin(self)).transpose()?;
+        let plan = TextPlan { files, rows_rejected: AtomicU64::new(0), rejects };
         Ok(Planned { plan, workers_max: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })
     }
 
@@ -194,10 +204,14 @@ impl TextReader {
         let shape = table.shape(&self.piece);
         let TextOptions { ignore_errors, null_padding, .. } = table.options;
         let (width, records_max) = (shape.width, self.rows_max);
-        let step =
-            records.next(&self.piece, &shape.dialect, Wanted { records_max, width, ignore_errors, null_padding });
-        let rejected = &self.scan.plan().rows_rejected;
-        rejected.fetch_add(step.rejected, Ordering::Relaxed);
+        let plan = self.scan.plan();
+        let rejects_max = if plan.rejects.is_some() { REJECTS_PER_STEP_MAX } else { 0 };
+        let wanted = Wanted { records_max, width, ignore_errors, rejects_max, null_padding };
+        let step = records.next(&self.piece, &shape.dialect, wanted);
+        plan.rows_rejected.fetch_add(step.rejected, Ordering::Relaxed);
+        if let Some(rejects) = &plan.rejects {
+            rejects.extend(step.rejects.iter().map(|record| wrong_record(record, &self.piece, width)));
+        }
         let rows = records.len();
         if rows == 0 && step.wrong_width.is_none() && step.unclosed.is_none() {
             return Ok(None);
@@ -226,12 +240,30 @@ impl TextReader {
                 let (line, field) = (records.line(&self.piece, row as usize), fields.get(row as usize));
                 return Err(wrong_value(table, &self.piece, line, index, field.unwrap_or_default().trim_ascii()));
             }
+            if let Some(rejects) = &plan.rejects {
+                rejects.extend(values.wrong.iter().map(|&row| {
+                    let (row, name) = (row as usize, table.schema.field(index).name().clone());
+                    Reject {
+                        file: self.piece.source,
+                        line: records.line(&self.piece, row),
+                        column: Some((index, name)),
+                        kind: RejectKind::Cast,
+                        text: shown(records.text(&self.piece, row)),
+                        message: not_a_value(
+                            table,
+                            &self.piece,
+                            index,
+                            fields.get(row).unwrap_or_default().trim_ascii(),
+                        ),
+                    }
+                }));
+            }
             wrong.extend(values.wrong);
             self.window.columns.push(Some(values.vector));
         }
         if let Some(line) = step.unclosed {
             let hint = "double the quotes within quotes; or name another quote, or none: QUOTE ''";
-            return Err(self.piece.error_at(line, "a quote that begins in this record isn't closed").with_hint(hint));
+            return Err(self.piece.error_at(line, UNCLOSED).with_hint(hint));
         }
         if let Some((line, fields)) = step.wrong_width {
             // Earlier rows may have errors of their own, which are reported first.
@@ -240,7 +272,7 @@ impl TextReader {
             } else {
                 "check DELIM and QUOTE, or leave such rows out with IGNORE_ERRORS"
             };
-            return Err(self.piece.error_at(line, &format!("{fields} fields, {width} expected")).with_hint(hint));
+            return Err(self.piece.error_at(line, &wrong_width(fields, width)).with_hint(hint));
         }
         if wrong.is_empty() {
             return Ok(Some(None));
@@ -248,25 +280,51 @@ impl TextReader {
         let mut is_right = vec![true; rows];
         wrong.iter().for_each(|&row| is_right[row as usize] = false);
         let live: Vec<u32> = (0..rows as u32).filter(|&row| is_right[row as usize]).collect();
-        rejected.fetch_add((rows - live.len()) as u64, Ordering::Relaxed);
+        plan.rows_rejected.fetch_add((rows - live.len()) as u64, Ordering::Relaxed);
         Ok(Some(Some(live)))
     }
 }
 
-fn wrong_value(table: &TextTable, piece: &Piece, line: u64, column: usize, field: &[u8]) -> Error {
+/// What is wrong with a record of another width.
+fn wrong_width(fields: usize, expected: usize) -> String {
+    format!("{fields} fields, {expected} expected")
+}
+
+/// A record that was left out before its values were read.
+fn wrong_record(record: &RejectedRecord, piece: &Piece, width: usize) -> Reject {
+    let (kind, message) = match record.fields < width {
+        _ if record.is_unclosed => (RejectKind::UnquotedValue, UNCLOSED.to_owned()),
+        true => (RejectKind::MissingColumns, wrong_width(record.fields, width)),
+        false => (RejectKind::TooManyColumns, wrong_width(record.fields, width)),
+    };
+    let text = shown(&piece.bytes[record.range.clone()]);
+    Reject { file: piece.source, line: record.line, column: None, kind, text, message }
+}
+
+/// A record without the end of its line, or its beginning.
+fn shown(record: &[u8]) -> String {
+    let text = record.trim_ascii_end();
+    String::from_utf8_lossy(&text[..text.len().min(LINE_BYTES_MAX)]).into_owned()
+}
+
+/// What is wrong with a field of a column.
+fn not_a_value(table: &TextTable, piece: &Piece, column: usize, field: &[u8]) -> String {
     let field_type = table.schema.field(column);
     let text: String = String::from_utf8_lossy(field).chars().take(SHOWN_CHARACTERS_MAX).collect();
     let (name, data_type) = (field_type.name(), field_type.data_type());
     let ty = type_of_field(field_type).map_or_else(|_| data_type.to_string(), |ty| ty.to_string());
     let form = table.shape(piece).columns[column].1.day.map(|day| format!(", written as {}", day.template()));
-    let what = format!("column {name}: '{text}' is not a value of type {ty}{}", form.unwrap_or_default());
-    let more = match data_type {
+    format!("column {name}: '{text}' is not a value of type {ty}{}", form.unwrap_or_default())
+}
+
+fn wrong_value(table: &TextTable, piece: &Piece, line: u64, column: usize, field: &[u8]) -> Error {
+    let more = match table.schema.field(column).data_type() {
         DataType::Date32 => "DATEFORMAT names the form of dates",
         DataType::Timestamp(..) => "TIMESTAMPFORMAT names the form of timestamps",
         _ => "SAMPLE_SIZE -1 looks at all rows first, NULLSTR names texts that are NULL",
     };
     piece
-        .error_at(line, &what)
+        .error_at(line, &not_a_value(table, piece, column, field))
         .with_hint(format!("{more}; TYPES or ALL_VARCHAR read it as text, IGNORE_ERRORS leaves such rows out"))
 }
 

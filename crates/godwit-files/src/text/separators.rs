@@ -4,6 +4,8 @@
 //! ([`super::csv::Records`]) sees it, too, while quotes are *regular*: each pair encloses a whole field, and none is
 //! written twice or escaped. Text with other quotes is left to the parser.
 
+use std::ops::Range;
+
 use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
 
 use super::dialect::Dialect;
@@ -114,6 +116,8 @@ pub(super) struct Stop {
     pub next: usize,
     /// Records of another width that were left out.
     pub rejected: u64,
+    /// Those of them that are wanted: where they are, and how many fields they have.
+    pub rejects: Vec<(Range<usize>, usize)>,
     /// The number of fields of the next record, if it has another width and isn't left out.
     pub wrong_width: Option<usize>,
 }
@@ -126,6 +130,8 @@ pub(super) struct Wanted {
     pub width: usize,
     /// Records of another width are left out.
     pub ignore_errors: bool,
+    /// So many of them are told of.
+    pub rejects_max: usize,
     /// Missing fields at the end of a record are NULL.
     pub null_padding: bool,
 }
@@ -180,7 +186,7 @@ impl Places {
         let delimiter = dialect.plain_delimiter().expect("irregular text is read by the parser");
         let mut separators = Separators::new(dialect, delimiter);
         let mut record = Record { first: 0, len: 0, begin: begin as u32 };
-        let mut stop = Stop { next: begin, rejected: 0, wrong_width: None };
+        let mut stop = Stop { next: begin, rejected: 0, rejects: Vec::new(), wrong_width: None };
         self.starts.resize(self.starts.len().max(SPARE), 0);
         for at in (begin..bytes.len()).step_by(BLOCK_BYTES) {
             let (block, there) = Block::at(bytes, at);
@@ -241,6 +247,9 @@ impl Places {
                 return true;
             } else {
                 stop.rejected += 1;
+                if stop.rejects.len() < wanted.rejects_max {
+                    stop.rejects.push((record.begin as usize..next - 1, record.len));
+                }
             }
         }
         (record.len, record.begin, stop.next) = (0, next as u32, next);

@@ -10,6 +10,7 @@
 //! row groups do. Keys of a single column are strings: all of them differ.
 
 mod dictionary;
+pub(crate) mod traced;
 
 use std::sync::{Arc, OnceLock};
 
@@ -43,6 +44,14 @@ pub(crate) struct DeltaChunk {
     memory: Arc<Reservation>,
     /// What finds keys.
     pub filters: Arc<KeyFilters>,
+}
+
+impl Drop for DeltaChunk {
+    fn drop(&mut self) {
+        if Arc::strong_count(&self.memory) == 1 {
+            traced::forget(&self.chunk);
+        }
+    }
 }
 
 /// How strings of a column are kept.

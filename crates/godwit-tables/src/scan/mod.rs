@@ -31,6 +31,10 @@ use plan::Morsel;
 use reader::Dictionaries;
 use version_reader::VersionReader;
 
+/// Rows that another worker is worth: to wake one and to wait for it takes 50 to 200 µs, as long as it takes to read some thousands
+/// of rows. What looks up a key reads a window of it, and the rows that aren't in row groups yet.
+const ROWS_PER_WORKER_MIN: usize = 8192;
+
 /// The pieces of a scan, and what its readers share.
 pub struct VersionPlan {
     morsels: Vec<Morsel>,
@@ -75,8 +79,9 @@ impl Readable for TableVersion {
         let rows = self.delta_rows();
         let delta = task.stages.iter().map(|stage| packed::delta_codes(stage, row_type, &dictionaries, rows, &memory));
         let delta = delta.collect::<Result<_>>()?;
+        let rows_read: usize = plan.morsels.iter().map(Morsel::rows).sum();
         Ok(Planned {
-            workers_max: plan.morsels.len(),
+            workers_max: plan.morsels.len().min(rows_read.div_ceil(ROWS_PER_WORKER_MIN)),
             rows: plan.rows,
             rows_pruned: plan.rows_pruned,
             groups: self.main().groups.len(),

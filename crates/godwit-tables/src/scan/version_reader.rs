@@ -13,6 +13,7 @@ use godwit_vector::{Bitmap, Vector};
 use super::plan::Morsel;
 use super::reader::{ColumnReader, GroupWindow};
 use crate::deleted::{DELTA, Place, RowId};
+use crate::delta::traced::note_read;
 use crate::version::TableVersion;
 
 /// Reads morsels in turn.
@@ -101,7 +102,9 @@ impl MorselReader for VersionReader {
             Morsel::Main(group, _, rows) => {
                 reader.read(&GroupWindow::new(&self.scan.table, group, &self.window, rows), selected, &self.memory)
             }
-            Morsel::Delta(chunk, _) => {
+            Morsel::Delta(chunk, first) => {
+                let object = self.scan.table.objects().delta();
+                note_read(object, (chunk, *first), column, &self.window, selected);
                 let kept = chunk.dense(column).slice(self.window.start, self.window.len());
                 match selected {
                     Some(selected) => reader.read_delta(&kept.take(selected)),
@@ -141,7 +144,8 @@ impl MorselReader for VersionReader {
                 let reader = self.columns[column].as_mut().expect("filters' columns are read");
                 reader.retain(&window, filter, mask, &self.memory)?;
             }
-            (Morsel::Delta(chunk, _), _, Some(passing)) => {
+            (Morsel::Delta(chunk, first), _, Some(passing)) => {
+                note_read(self.scan.table.objects().delta(), (chunk, *first), column, &self.window, None);
                 retain_codes(&chunk.dense(column).slice(self.window.start, self.window.len()), passing, mask);
             }
             _ => unreachable!("the filter is known to be decided on packed values"),

@@ -7,7 +7,7 @@ use arrow_schema::{Schema, SchemaRef};
 use godwit_catalog::{Argument, CopyOption, OptionValue, TableDefinition, TableFunction, TableFunctions, paths_of};
 use godwit_common::{Error, Result};
 use godwit_exec::ComputedTable;
-use godwit_files::{FileFacts, FileResolver};
+use godwit_files::{FileFacts, FileResolver, Takes};
 use godwit_types::Value;
 use godwit_vector::sql::{array_of_values, field_of};
 
@@ -44,11 +44,19 @@ struct FactsFunction {
 
 impl TableFunction for FactsFunction {
     fn arguments(&self) -> &'static str {
-        if self.facts.takes_options { "paths, option = value, …" } else { "paths" }
+        match self.facts.takes {
+            Takes::Nothing => "",
+            Takes::Paths => "paths",
+            Takes::PathsAndOptions => "paths, option = value, …",
+        }
     }
 
     fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>> {
-        let (paths, options) = paths_and_options(name, arguments, self.facts.takes_options)?;
+        let (paths, options) = match self.facts.takes {
+            Takes::Nothing if arguments.is_empty() => (Vec::new(), Vec::new()),
+            Takes::Nothing => return Err(Error::user(format!("{name}() takes no arguments"))),
+            takes => paths_and_options(name, arguments, takes == Takes::PathsAndOptions)?,
+        };
         let columns = self.facts.columns();
         let fields = columns.iter().map(|(name, ty)| field_of(*name, ty, true)).collect::<Result<Vec<_>>>()?;
         let schema: SchemaRef = Arc::new(Schema::new(fields));

@@ -1,0 +1,252 @@
+//! Rows that scans of CSV files with `store_rejects` left out, and why: `reject_errors` and `reject_scans`.
+//!
+//! The newest scans are kept, as long as all of their rows take no more than [`BYTES_MAX`]; what a scan has no room for is
+//! counted only.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_types::{SqlType, Value};
+use godwit_vector::sql::type_of_field;
+use parking_lot::Mutex;
+
+use super::TextTable;
+use super::dialect::Dialect;
+use super::source::TextSource;
+
+/// Bytes that the rows of all scans take at most.
+const BYTES_MAX: usize = 16 << 20;
+/// Scans that are kept at most.
+const SCANS_MAX: usize = 1000;
+/// Bytes of a line that are kept at most.
+pub(super) const LINE_BYTES_MAX: usize = 4096;
+
+/// What is wrong with a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RejectKind {
+    /// A field isn't a value of its column's type.
+    Cast,
+    /// It has too few fields.
+    MissingColumns,
+    /// It has too many.
+    TooManyColumns,
+    /// It has a quote that isn't closed.
+    UnquotedValue,
+}
+
+impl RejectKind {
+    fn name(self) -> &'static str {
+        match self {
+            RejectKind::Cast => "CAST",
+            RejectKind::MissingColumns => "MISSING COLUMNS",
+            RejectKind::TooManyColumns => "TOO MANY COLUMNS",
+            RejectKind::UnquotedValue => "UNQUOTED VALUE",
+        }
+    }
+}
+
+/// An error in a row.
+pub(super) struct Reject {
+    /// The file, as one of those of the scan.
+    pub file: usize,
+    /// Line in which the row begins, from 1.
+    pub line: u64,
+    /// The column, from 0, and its name, if it is one value that is wrong.
+    pub column: Option<(usize, String)>,
+    pub kind: RejectKind,
+    /// The row as it is written, or its beginning.
+    pub text: String,
+    pub message: String,
+}
+
+impl Reject {
+    fn bytes(&self) -> usize {
+        let name = self.column.as_ref().map_or(0, |(_, name)| name.capacity());
+        size_of::<Self>() + name + self.text.capacity() + self.message.capacity()
+    }
+}
+
+/// The rejects of a database.
+pub(crate) struct Rejects {
+    scans: Mutex<Scans>,
+    memory: BufferManager,
+}
+
+#[derive(Default)]
+struct Scans {
+    /// Oldest first.
+    kept: VecDeque<Arc<ScanRejects>>,
+    next_id: u64,
+}
+
+/// The rejects of one scan.
+pub(crate) struct ScanRejects {
+    id: u64,
+    /// What is told of each file.
+    files: Vec<Vec<Value>>,
+    /// Errors of a file that are kept, at most.
+    per_file_max: Option<u64>,
+    found: Mutex<Found>,
+}
+
+struct Found {
+    rejects: Vec<Reject>,
+    per_file: HashMap<usize, u64>,
+    memory: Reservation,
+    /// Errors that there was no room for.
+    lost: u64,
+}
+
+impl Rejects {
+    /// None so far. `memory` counts what is kept.
+    pub(crate) fn new(memory: BufferManager) -> Self {
+        Self { scans: Mutex::default(), memory }
+    }
+
+    /// Begins a scan. Those before it that are too many are forgotten.
+    pub(super) fn begin(&self, table: &TextTable) -> Result<Arc<ScanRejects>> {
+        let files = table.sources.iter().map(|source| file_values(source, table)).collect::<Result<_>>()?;
+        let memory = self.memory.reserve(0, MemoryTag::Reader)?;
+        let found = Found { rejects: Vec::new(), per_file: HashMap::new(), memory, lost: 0 };
+        let mut scans = self.scans.lock();
+        let scan = ScanRejects {
+            id: scans.next_id,
+            files,
+            per_file_max: table.options.rejects_max.filter(|&limit| limit > 0),
+            found: Mutex::new(found),
+        };
+        scans.next_id += 1;
+        let mut bytes: usize = scans.kept.iter().map(|scan| scan.bytes()).sum();
+        while bytes > BYTES_MAX / 2 || scans.kept.len() >= SCANS_MAX {
+            let oldest = scans.kept.pop_front().expect("something is kept");
+            bytes -= oldest.bytes();
+        }
+        let scan = Arc::new(scan);
+        scans.kept.push_back(scan.clone());
+        Ok(scan)
+    }
+
+    fn scans(&self) -> Vec<Arc<ScanRejects>> {
+        self.scans.lock().kept.iter().cloned().collect()
+    }
+
+    /// A row for each error.
+    pub(crate) fn error_rows(&self) -> Vec<Vec<Value>> {
+        self.scans().iter().flat_map(|scan| scan.error_rows()).collect()
+    }
+
+    /// A row for each file of each scan.
+    pub(crate) fn scan_rows(&self) -> Vec<Vec<Value>> {
+        self.scans().iter().flat_map(|scan| scan.file_rows()).collect()
+    }
+}
+
+impl ScanRejects {
+    /// Keeps errors, if there is room for them.
+    pub(super) fn extend(&self, rejects: impl IntoIterator<Item = Reject>) {
+        let mut found = self.found.lock();
+        for reject in rejects {
+            let of_file = found.per_file.entry(reject.file).or_default();
+            if self.per_file_max.is_some_and(|limit| *of_file >= limit) {
+                continue;
+            }
+            *of_file += 1;
+            let bytes = found.memory.bytes() + reject.bytes();
+            match bytes <= BYTES_MAX / 2 && found.memory.resize(bytes).is_ok() {
+                true => found.rejects.push(reject),
+                false => found.lost += 1,
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.found.lock().memory.bytes()
+    }
+
+    fn error_rows(&self) -> Vec<Vec<Value>> {
+        let found = self.found.lock();
+        let mut rejects: Vec<&Reject> = found.rejects.iter().collect();
+        // Workers come in any order.
+        rejects.sort_by_key(|reject| (reject.file, reject.line, reject.column.as_ref().map(|(at, _)| *at)));
+        let row = |reject: &&Reject| {
+            vec![
+                number(self.id),
+                number(reject.file as u64),
+                number(reject.line),
+                reject.column.as_ref().map_or(Value::Null, |(at, _)| number(*at as u64 + 1)),
+                reject.column.as_ref().map_or(Value::Null, |(_, name)| Value::text(&**name)),
+                Value::text(reject.kind.name()),
+                Value::text(&*reject.text),
+                Value::text(&*reject.message),
+            ]
+        };
+        rejects.iter().map(row).collect()
+    }
+
+    fn file_rows(&self) -> Vec<Vec<Value>> {
+        let lost = self.found.lock().lost;
+        let files = self.files.iter().enumerate();
+        files
+            .map(|(at, file)| {
+                let mut row = vec![number(self.id), number(at as u64)];
+                row.extend(file.iter().cloned());
+                row.push(number(lost));
+                row
+            })
+            .collect()
+    }
+}
+
+fn number(number: u64) -> Value {
+    Value::Integer(number.into())
+}
+
+/// The columns of [`Rejects::error_rows`], named as in DuckDB.
+pub(crate) fn error_columns() -> Vec<(&'static str, SqlType)> {
+    vec![
+        ("scan_id", SqlType::UBigInt),
+        ("file_id", SqlType::UBigInt),
+        ("line", SqlType::UBigInt),
+        ("column_idx", SqlType::UBigInt),
+        ("column_name", SqlType::Varchar),
+        ("error_type", SqlType::Varchar),
+        ("csv_line", SqlType::Varchar),
+        ("error_message", SqlType::Varchar),
+    ]
+}
+
+/// The columns of [`Rejects::scan_rows`], named as in DuckDB; `errors_lost` counts what a scan had no room for.
+pub(crate) fn scan_columns() -> Vec<(&'static str, SqlType)> {
+    vec![
+        ("scan_id", SqlType::UBigInt),
+        ("file_id", SqlType::UBigInt),
+        ("file_path", SqlType::Varchar),
+        ("delimiter", SqlType::Varchar),
+        ("quote", SqlType::Varchar),
+        ("escape", SqlType::Varchar),
+        ("skip_rows", SqlType::UBigInt),
+        ("has_header", SqlType::Boolean),
+        ("columns", SqlType::Varchar),
+        ("errors_lost", SqlType::UBigInt),
+    ]
+}
+
+/// What of [`scan_columns`] a file decides.
+fn file_values(source: &TextSource, table: &TextTable) -> Result<Vec<Value>> {
+    let shape = source.shape.as_ref().expect("only CSV has rejects");
+    let Dialect { delimiter, quote, escape, .. } = shape.dialect;
+    let character = |byte: Option<u8>| Value::text(byte.map_or(String::new(), |byte| char::from(byte).to_string()));
+    let fields = table.schema.fields().iter().take(table.record_columns());
+    let columns = fields.map(|field| Ok(format!("{}: {}", field.name(), type_of_field(field)?)));
+    Ok(vec![
+        Value::text(source.path.display().to_string()),
+        Value::text(String::from_utf8_lossy(delimiter.bytes()).into_owned()),
+        character(quote),
+        character(escape.or(quote)),
+        number(table.options.skip.unwrap_or(0) + shape.skip),
+        Value::Boolean(shape.header.is_some()),
+        Value::text(columns.collect::<Result<Vec<_>>>()?.join(", ")),
+    ])
+}
