@@ -1,19 +1,19 @@
-//! The caches of the machine, as Linux tells them below `/sys`.
+//! The caches of the machine, as Linux describes them below `/sys`.
 
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Where Linux describes the caches of the first processor. Others have the same sizes on all machines that can divide
-/// their cache.
+/// Where Linux describes the caches of the first processor. The others have the same sizes on all machines that can
+/// partition their cache.
 const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
 
 /// Sizes of the caches that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheSizes {
-    /// Size of one last-level cache; a machine may have several, each for some of its cores.
+    /// Size of one last-level cache; a machine may have several, each shared by some of its cores.
     pub last_level_bytes: u64,
-    /// Ways of the last-level cache.
+    /// Number of ways of the last-level cache.
     pub ways: u32,
     /// Size of a cache line.
     pub line_bytes: u64,
@@ -26,14 +26,14 @@ pub struct CacheSizes {
 /// Where sizes come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The operating system told them.
+    /// The operating system reported them.
     System,
-    /// It told none, or nonsense.
+    /// It reported none, or nonsense.
     Assumed,
 }
 
 impl CacheSizes {
-    /// What is assumed where the system tells nothing: a small server.
+    /// The sizes assumed if the system reports none: those of a small server.
     pub const ASSUMED: Self =
         Self { last_level_bytes: 32 << 20, ways: 16, line_bytes: 64, core_bytes: 1 << 20, origin: Origin::Assumed };
 
@@ -43,8 +43,8 @@ impl CacheSizes {
         *SIZES.get_or_init(|| Self::read(Path::new(CACHES)).unwrap_or(Self::ASSUMED))
     }
 
-    /// Reads the folder that describes a processor's caches (`index0`, `index1` and so on). `None` if it has no data
-    /// cache of the second level or above, or what it says makes no sense.
+    /// Reads the folder that describes a processor's caches (`index0`, `index1` and so on). `None` if there is no data
+    /// cache of the second level or above, or if the description makes no sense.
     fn read(folder: &Path) -> Option<Self> {
         let mut caches: Vec<Described> =
             fs::read_dir(folder).ok()?.flatten().filter_map(|entry| Described::read(&entry.path())).collect();
@@ -85,7 +85,7 @@ impl Described {
     }
 }
 
-/// A size such as `32768K`; 0 is none.
+/// Parses a size such as `32768K`; 0 counts as none.
 fn parse_size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(['K', 'M', 'G']);
     let unit = match &text[digits.len()..] {

@@ -1,25 +1,27 @@
-//! How work uses the last-level cache, and the class that follows from it.
+//! How work uses the last-level cache, and the resulting class.
 
 use std::fmt;
 
 use crate::machine::CacheSizes;
 
-/// What an operator, a pipeline or a job says about its use of the last-level cache.
+/// How an operator, a pipeline or a job uses the last-level cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheUsage {
-    /// Reads or writes much, each place once: scans, streaming writes. Needs no cache, and spoils it for others.
+    /// Reads or writes a lot of data, each byte once: scans, streaming writes. Doesn't need the cache, and spoils it
+    /// for others.
     Polluting,
-    /// Comes back to what it has read: hash tables, dictionaries. The default, so that nothing loses by saying nothing.
+    /// Comes back to what it has read: hash tables, dictionaries. The default, so that nothing loses by not declaring
+    /// its usage.
     #[default]
     Sensitive,
-    /// Streams, and looks up one structure at random places, such as the bit vector of a foreign-key join: sensitive
+    /// Streams, and looks up random positions in one structure, such as the bit vector of a foreign-key join: sensitive
     /// only if that is about as large as the cache.
     Depends {
-        /// Size of the structure (all of it, whoever shares it).
+        /// Size of the whole structure, no matter who shares it.
         bytes: u64,
     },
-    /// Streams, and reads rows of a hash table or entries of a dictionary at random places, each of them a line or more:
-    /// sensitive, unless its size is known to be so small or so large that the share of the cache hardly matters.
+    /// Streams, and reads random rows of a hash table or random entries of a dictionary, each a line or more:
+    /// sensitive, unless the size is known to be so small or so large that the share of the cache hardly matters.
     Table {
         /// Size of the table with its rows, or of the dictionary.
         bytes: u64,
@@ -27,7 +29,7 @@ pub enum CacheUsage {
 }
 
 impl CacheUsage {
-    /// Size of what is looked up at random places, if that matters.
+    /// Size of the structure that is looked up at random, if it matters.
     pub fn bytes(self) -> u64 {
         match self {
             Self::Polluting | Self::Sensitive => 0,
@@ -84,16 +86,17 @@ impl CacheClass {
     }
 }
 
-/// A structure up to this part of the cache stays in the ways of the polluting class (10 %), although a stream passes
-/// through the same ways: half of them.
+/// A structure up to this fraction of the cache, half of the polluting class's ways (10 %), stays in these ways
+/// although a stream passes through them.
 const UNDISTURBED_PART: u64 = 20;
-/// Of a table of this many caches, at most an eighth of the lookups hit, whoever has the whole cache.
+/// With a table of this many times the cache's size, at most an eighth of the lookups hit, even with the whole cache.
 const TABLE_CACHES_MAX: u64 = 8;
 
 impl CacheSizes {
-    /// The class of a usage on this machine. What depends on a size is *comparable* if it neither fits a core's own
-    /// cache or half of the polluting ways, nor exceeds the last-level cache; then more ways would hardly help. A table
-    /// keeps all ways until it exceeds the cache many times: its rows are seldom used equally often.
+    /// The class of a usage on this machine. A usage that depends on a size is *comparable* if the structure neither
+    /// fits in a core's own cache or half of the polluting ways, nor exceeds the last-level cache; beyond that, more
+    /// ways would hardly help. A table keeps all ways until it exceeds the cache many times over: its rows are seldom
+    /// used equally often.
     pub fn class_of(&self, usage: CacheUsage) -> CacheClass {
         let small = self.core_bytes.max(self.last_level_bytes / UNDISTURBED_PART);
         let is_between = |bytes, most| bytes > small && bytes <= most;
@@ -107,8 +110,9 @@ impl CacheSizes {
         }
     }
 
-    /// The class of operators that run in turn on the same thread, as those of a pipeline: that of the neediest. What is
-    /// small each may need more together; what exceeds the cache is counted alone, as it is hardly kept there.
+    /// The class of operators that run in turn on the same thread, as those of a pipeline: that of the neediest.
+    /// Structures that are small individually may need more together; one that exceeds the cache is counted on its own,
+    /// because hardly any of it is kept there.
     pub fn class_of_all(&self, usages: &[CacheUsage]) -> CacheClass {
         let alone = usages.iter().map(|&usage| self.class_of(usage)).max().unwrap_or_default();
         let kept = usages.iter().filter(|usage| usage.bytes() <= self.last_level_bytes);
@@ -148,7 +152,7 @@ mod tests {
         assert_eq!(class(XEON, 55 << 20), CacheClass::Comparable);
         assert_eq!(class(XEON, (55 << 20) + 1), CacheClass::Polluting);
         assert_eq!(class(XEON, u64::MAX), CacheClass::Polluting);
-        // What fits a core's own cache needs no other.
+        // A structure that fits in a core's own cache needs no other.
         let large_cores = CacheSizes { core_bytes: 4 << 20, ..XEON };
         assert_eq!(class(large_cores, 4 << 20), CacheClass::Polluting);
         assert_eq!(class(large_cores, (4 << 20) + 1), CacheClass::Comparable);
@@ -170,10 +174,10 @@ mod tests {
             (vec![Polluting, Sensitive], CacheClass::Sensitive),
             (vec![depends(30), Sensitive], CacheClass::Sensitive),
             (vec![depends(30), Polluting], CacheClass::Comparable),
-            // Small each, and not so together.
+            // Small individually, but not together.
             (vec![depends(2), depends(2)], CacheClass::Comparable),
             (vec![table(2), depends(2)], CacheClass::Sensitive),
-            // One that can't be kept doesn't hide one that can.
+            // A structure that can't be kept doesn't hide one that can.
             (vec![depends(30), depends(1 << 20)], CacheClass::Comparable),
             (vec![depends(30), depends(30)], CacheClass::Comparable),
             (vec![table(1 << 20), table(30)], CacheClass::Sensitive),

@@ -13,7 +13,7 @@ impl WayMask {
         Self(bits)
     }
 
-    /// `count` ways (at most 64) from way `first` on.
+    /// `count` ways (at most 64), starting at way `first`.
     pub const fn run(first: u32, count: u32) -> Self {
         assert!(first as u64 + count as u64 <= 64, "a mask has at most 64 ways");
         if count == 0 { Self(0) } else { Self((u64::MAX >> (64 - count)) << first) }
@@ -44,7 +44,7 @@ impl WayMask {
         way < 64 && self.0 >> way & 1 == 1
     }
 
-    /// The longest run of neighbouring ways, the lowest of equally long ones, as first way and length.
+    /// The longest run of adjacent ways, as first way and length; of equally long ones, the lowest.
     pub fn longest_run(self) -> (u32, u32) {
         let (mut best, mut rest) = ((0, 0), self.0);
         while rest != 0 {

@@ -1,5 +1,5 @@
-//! Which encoding a part gets: the smallest, weighted by what decoding costs; by exact size where that is cheap to
-//! compute, by a sample for strings.
+//! Chooses the encoding of a part: the smallest, weighted by decoding cost; by exact size where that is cheap to
+//! compute, from a sample for strings.
 
 use godwit_common::Named;
 use godwit_vector::Vector;
@@ -15,7 +15,7 @@ use crate::{ROW_GROUP_ROWS, validity};
 /// How the encoding of a column is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EncodingChoice {
-    /// The smallest that reads fast.
+    /// The smallest that is fast to read.
     #[default]
     Auto,
     /// Values as they are.
@@ -26,7 +26,7 @@ pub enum EncodingChoice {
     RunLength,
     /// Symbol tables, for strings.
     Symbols,
-    /// An ordered dictionary, for strings, which is made by the table; the codes get what `Auto` finds.
+    /// An ordered dictionary, for strings, which the table builds; the codes are encoded as with `Auto`.
     Dictionary,
 }
 
@@ -42,7 +42,7 @@ impl Named for EncodingChoice {
 }
 
 impl EncodingChoice {
-    /// The schemes that are tried: all of a list that store the column, and the next list only if none does.
+    /// The schemes to try: all in a list that can store the column, and the next list only if none of them can.
     fn schemes(self) -> &'static [&'static [&'static str]] {
         const PLAIN: &[&str] = &["null", "plain", "text"];
         match self {
@@ -55,7 +55,7 @@ impl EncodingChoice {
     }
 }
 
-/// Encodes the parts of a column in turn. What it learns from a part, it uses for the next.
+/// Encodes the parts of a column in turn. What it learns from one part helps with the next.
 #[derive(Default)]
 pub struct Encoder {
     learned: Learned,
@@ -68,12 +68,12 @@ impl Encoder {
     }
 }
 
-/// Encodes the values of one part that shares nothing with others.
+/// Encodes the values of a single part, without learning from others.
 pub fn encode(values: &Vector, choice: EncodingChoice) -> EncodedPart {
     Encoder::default().encode(values, choice)
 }
 
-/// Encodes values by the scheme that `choose` prefers.
+/// Encodes values with the scheme that `choose` picks.
 pub(crate) fn encode_by(
     values: &Vector,
     learned: &Learned,

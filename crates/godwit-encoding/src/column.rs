@@ -1,4 +1,4 @@
-//! The values to be encoded, and what all schemes want to know about them.
+//! The values to be encoded, with the properties that all schemes need.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use std::cell::RefCell;
@@ -9,8 +9,8 @@ use godwit_vector::{Flat, PhysicalType, ValueRange, Vector, match_physical};
 
 use crate::flat::make;
 
-/// Values of a part. NULL rows of numbers have the value before them, or the first one, so that they neither end runs nor
-/// widen anything; NULL rows of strings are empty.
+/// Values of a part. In number columns, NULL rows have the preceding value, or the first one, so that they neither end
+/// runs nor widen a range; in string columns they are empty.
 pub(crate) struct Column<'a> {
     values: &'a Vector,
     flat: Flat,
@@ -18,20 +18,20 @@ pub(crate) struct Column<'a> {
     pub nulls: usize,
     /// Smallest and largest integer; `None` for other types, and without values.
     pub range: Option<ValueRange>,
-    /// The rows at which runs of equal numbers end; none for strings.
+    /// The rows at which runs of equal numbers end; empty for strings.
     pub run_ends: Vec<u32>,
-    /// What was learned from other parts of the column; this one adds to it.
+    /// What was learned from other parts of the column; this part adds to it.
     pub learned: &'a Learned,
 }
 
-/// What is kept from part to part of a column.
+/// State carried from one part of a column to the next.
 #[derive(Default)]
 pub(crate) struct Learned {
     symbols: RefCell<Option<Arc<Compressor>>>,
 }
 
 impl Learned {
-    /// The symbol table that `train` makes of the last one.
+    /// The symbol table that `train` derives from the last one.
     pub(crate) fn symbols(&self, train: impl FnOnce(Option<Arc<Compressor>>) -> Arc<Compressor>) -> Arc<Compressor> {
         let trained = train(self.symbols.take());
         *self.symbols.borrow_mut() = Some(trained.clone());
@@ -113,7 +113,7 @@ fn integer_range(flat: &Flat, is_valid: impl Fn(usize) -> bool) -> Option<ValueR
     )
 }
 
-/// The values with those of NULL rows replaced by the value before, or by the first one.
+/// The values, with those of NULL rows replaced by the preceding value, or by the first one.
 fn filled(values: &Vector, flat: &Flat) -> Flat {
     let physical = flat.physical();
     let first = (0..flat.len()).find(|&row| values.is_valid(row)).expect("not all rows are NULL");
@@ -136,7 +136,7 @@ fn filled(values: &Vector, flat: &Flat) -> Flat {
     })
 }
 
-/// Where runs of equal values end; floats by their bits.
+/// Where runs of equal values end; floats are compared by their bits.
 fn run_ends(flat: &Flat) -> Vec<u32> {
     let rows = flat.len();
     match flat {
@@ -151,7 +151,7 @@ fn run_ends(flat: &Flat) -> Vec<u32> {
     }
 }
 
-/// The rows at which runs end, for values of which `is_same(row)` says whether a row equals the one before.
+/// The rows at which runs end; `is_same(row)` says whether a row equals the one before it.
 fn ends(rows: usize, is_same: impl Fn(usize) -> bool) -> Vec<u32> {
     let starts = (1..rows).filter(|&row| !is_same(row)).map(|row| row as u32);
     starts.chain((rows > 0).then_some(rows as u32)).collect()

@@ -1,9 +1,10 @@
-//! The laws that every scheme obeys, tried on each scheme of the registry with all columns that it can store.
+//! The laws that every scheme obeys, tested for each scheme in the registry on all columns that it can store.
 //!
-//! - What is decoded is what was encoded, whole and by windows, and where some of the rows are a part of their own.
-//! - Taking rows is decoding and picking; keeping rows is decoding and comparing.
-//! - Headers come back from their bytes; an exact size is that of the body.
-//! - Damaged headers and bodies are errors or other values, never a panic.
+//! - Decoding returns what was encoded, as a whole and by windows, and also where some of the rows form a part of their
+//!   own.
+//! - Taking rows is equivalent to decoding and picking; retaining rows, to decoding and comparing.
+//! - Headers survive serialization; an exact size is that of the body.
+//! - Damaged headers and bodies yield errors or other values, never a panic.
 
 use godwit_vector::{Bitmap, Flat, Native, PhysicalType, SharedBytes, StrColumn, ValueRange, Vector};
 use proptest::prelude::*;
@@ -19,10 +20,10 @@ const fn some_of(rows: usize, n: usize) -> usize {
     if cfg!(miri) { rows / n } else { rows }
 }
 
-/// What scans decode at once.
+/// Number of rows that scans decode at once.
 const WINDOW_ROWS: usize = 2 * BLOCK_ROWS;
 
-/// Values as scheme `entry` stores them, and the size that it expected; `None` if it can't.
+/// Values as scheme `entry` stores them, and the size that it predicted; `None` if it can't store them.
 fn encode_with(entry: &Entry, values: &Vector) -> Option<(EncodedPart, Size)> {
     let flattened = values.flattened();
     let learned = Learned::default();
@@ -32,7 +33,7 @@ fn encode_with(entry: &Entry, values: &Vector) -> Option<(EncodedPart, Size)> {
     Some((encoded, size))
 }
 
-/// Checks all schemes that store these values; their names.
+/// Checks all schemes that can store these values; returns their names.
 fn check_all(values: &Vector) -> Vec<&'static str> {
     let check = |entry: &'static Entry| {
         let (encoded, size) = encode_with(entry, values)?;
@@ -82,7 +83,7 @@ fn check_decode(part: &Part<'_>, expected: &[String]) {
     }
 }
 
-/// Few rows of a block are read one by one, many by decoding it; a row may be asked for twice.
+/// Few rows of a block are read one by one, many by decoding the block; a row may be requested twice.
 fn check_take(part: &Part<'_>, expected: &[String]) {
     for start in [0, expected.len() / 2 / BLOCK_ROWS * BLOCK_ROWS] {
         let rows = (expected.len() - start) as u32;
@@ -103,7 +104,7 @@ fn check_retain(part: &Part<'_>, values: &Vector) {
     let ranges =
         [(known.min, middle), (middle, known.max), (middle, middle), (i128::MIN, middle - 1), (known.max, i128::MAX)];
     let rows = integers.len() / 3 / BLOCK_ROWS * BLOCK_ROWS..integers.len();
-    // Rows that other filters left; a block of them is empty.
+    // Rows that other filters left; one block has none.
     let left = Bitmap::from_fn(rows.len(), |row| row / BLOCK_ROWS != 1 && row % 5 != 2);
     let expected = |is_wanted: &dyn Fn(i128) -> bool| {
         Bitmap::from_fn(rows.len(), |row| left.get(row) && integers[rows.start + row].is_some_and(is_wanted))
@@ -114,7 +115,7 @@ fn check_retain(part: &Part<'_>, values: &Vector) {
         let in_range = expected(&|value| min <= value && value <= max);
         assert_eq!(mask, in_range.words(), "{min}..={max} {:?}", part.header.encoding);
     }
-    // Codes are `U32`; other types of up to 64 bits may be asked for values that aren't codes.
+    // Codes are `U32`; other types of up to 64 bits are tested with values that aren't codes.
     if values.physical() == PhysicalType::I128 {
         return;
     }
@@ -157,7 +158,7 @@ fn strings(values: &[Option<String>]) -> Vector {
     Vector::flat(Flat::Str(column), has_nulls.then(|| Bitmap::from_fn(values.len(), |row| values[row].is_some())))
 }
 
-/// The same integers in a type; those that don't fit wrap around.
+/// The same integers in another type; those that don't fit wrap around.
 fn of_type(values: &[Option<i64>], physical: PhysicalType) -> Vector {
     fn cast<T: Native + Default>(values: &[Option<i64>], to: impl Fn(i64) -> T) -> Vector {
         vector(&values.iter().map(|value| value.map(&to)).collect::<Vec<_>>())
@@ -182,7 +183,7 @@ const TYPES: [PhysicalType; 11] = {
     [I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64]
 };
 
-/// Integers as found in columns: spread, in steps, in runs, multiples of something.
+/// Integers as found in columns: spread out, in steps, in runs, multiples of something.
 fn integers(rows_max: usize) -> impl Strategy<Value = Vec<Option<i64>>> {
     let value = (any::<u64>(), prop::bool::weighted(0.9));
     let values = prop::collection::vec(value, 0..rows_max);
@@ -254,12 +255,12 @@ proptest! {
                         let place = at.index(body.len());
                         body[place] ^= flip;
                         read_all(&encoded.header, &body);
-                        // Damage does most in directories and widths.
+                        // Damage has most effect in directories and widths.
                         let place = at.index(body.len().min(64));
                         body[place] ^= flip;
                         read_all(&encoded.header, &body);
                     }
-                    // Counts of many rows are no errors, but take their time.
+                    // Large row counts aren't errors, but they take long.
                     if cfg!(miri) {
                         continue;
                     }
@@ -294,7 +295,7 @@ fn read_all(header: &PartHeader, body: &[u8]) {
     }
 }
 
-/// Columns of which each scheme takes one, as large as a row group's parts are.
+/// Columns such that each scheme is best for one, as large as the parts of a row group.
 #[test]
 #[cfg_attr(miri, ignore = "too many rows")]
 fn every_scheme_is_tried() {

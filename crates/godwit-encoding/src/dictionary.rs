@@ -1,8 +1,9 @@
 //! Order-preserving dictionaries: the distinct strings of a column, sorted; a string's rank is its code.
 //!
 //! The order carries over to codes: a range of strings is a range of codes, found by two binary searches; any other
-//! predicate is evaluated once per string, into one bit per code. New strings change codes: [`OrderedDictionary::merge`]
-//! says what each old code becomes. If all new strings are larger than the old ones, no code changes.
+//! predicate is evaluated once per string, into one bit per code. New strings change codes:
+//! [`OrderedDictionary::merge`] maps old codes to new ones. If all new strings are larger than the old ones, no code
+//! changes.
 //!
 //! Source: thesis 2.2.1 and 2.2.2.
 
@@ -16,11 +17,11 @@ use godwit_vector::{Dictionary, Flat, PhysicalType, StrColumn, Vector};
 #[derive(Clone)]
 pub struct OrderedDictionary(Arc<Dictionary>);
 
-/// A dictionary and more strings, in one.
+/// A dictionary with more strings added.
 pub struct UnitedDictionary {
     /// All strings.
     pub dictionary: OrderedDictionary,
-    /// The new code of each code of the dictionary; `None`: they are unchanged, as nothing was new.
+    /// The new code of each code of the dictionary; `None` if they are unchanged because nothing was new.
     pub codes: Option<Vec<u32>>,
     /// The code of each string that was added.
     pub added_codes: Vec<u32>,
@@ -62,7 +63,7 @@ impl OrderedDictionary {
         self.0.len()
     }
 
-    /// True without strings.
+    /// True if there are no strings.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -132,7 +133,7 @@ impl OrderedDictionary {
     pub fn united(&self, added: &StrColumn, order: &[u32]) -> UnitedDictionary {
         let known = self.strings();
         let mut added_codes = vec![0; added.len()];
-        // New strings, and the known one that each belongs in front of.
+        // New strings, each with the known one that it is inserted before.
         let mut inserted: Vec<(u32, u32)> = Vec::new();
         let mut at = 0;
         for &place in order {
@@ -165,7 +166,7 @@ impl OrderedDictionary {
         self.0.values().strings()
     }
 
-    /// Number of strings below `string`, itself included if `inclusive`.
+    /// Number of strings below `string`, including `string` itself if `inclusive`.
     fn codes_below(&self, string: &[u8], inclusive: bool) -> u32 {
         partition(0..self.len() as u32, |code| match self.get(code).cmp(string) {
             Ordering::Less => true,
@@ -175,7 +176,8 @@ impl OrderedDictionary {
     }
 }
 
-/// The first code of `codes` for which `is_before` is false; it must be true for those before and false for those after.
+/// The first code of `codes` for which `is_before` is false; it must be true for all before that one and false for all
+/// after it.
 fn partition(codes: Range<u32>, is_before: impl Fn(u32) -> bool) -> u32 {
     let Range { mut start, mut end } = codes;
     while start < end {

@@ -3,12 +3,12 @@
 use arrow_buffer::ScalarBuffer;
 use godwit_vector::{Flat, Native, PhysicalType, match_integer_type};
 
-/// A flat column; booleans come as bytes.
+/// A flat column; booleans are passed as bytes.
 pub(crate) fn make<T: Native>(physical: PhysicalType, values: Vec<T>) -> Flat {
     of_buffer(physical, values.into())
 }
 
-/// As [`make`], of values that may be shared.
+/// [`make`] for values that may be shared.
 pub(crate) fn of_buffer<T: Native>(physical: PhysicalType, values: ScalarBuffer<T>) -> Flat {
     match (physical, T::into_flat(values)) {
         (PhysicalType::Bool, Flat::U8(values)) => Flat::Bool(values),
@@ -31,7 +31,7 @@ pub(crate) fn bits_at(flat: &Flat, row: usize) -> i128 {
     }
 }
 
-/// `rows` times a value: an integer, or the bits of a float.
+/// A value repeated `rows` times: an integer, or the bits of a float.
 pub(crate) fn repeated(physical: PhysicalType, value: i128, rows: usize) -> Flat {
     match physical {
         PhysicalType::F32 => make(physical, vec![f32::from_bits(value as u32); rows]),

@@ -1,4 +1,4 @@
-//! What is known about a part without its body.
+//! The header of a part: what is known without its body.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ use crate::{BLOCK_ROWS, ROW_GROUP_ROWS, validity};
 /// What the values of a part represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartContent {
-    /// Those of the column.
+    /// The values of the column.
     Values,
     /// Codes of the column's dictionary.
     Codes,
 }
 
-/// A part without its body. `to_bytes` and `from_bytes` are its form in the table's metadata.
+/// A part without its body. `to_bytes` and `from_bytes` define its form in the table's metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartHeader {
     /// The type of the values.
@@ -60,7 +60,8 @@ impl PartHeader {
     }
 
     /// The header that `rows` have as a part of their own, and where its body is in the body of this one; `None` if
-    /// their values can't be separated from the others without all of it. `rows` start at a multiple of [`BLOCK_ROWS`].
+    /// their values can't be separated from the others without the whole body. `rows` start at a multiple of
+    /// [`BLOCK_ROWS`].
     pub fn of_rows(&self, rows: &Range<usize>) -> Option<(PartHeader, Range<usize>)> {
         assert!(rows.start.is_multiple_of(BLOCK_ROWS) && rows.end <= self.rows as usize, "whole blocks of the part");
         if self.has_bitmap() {
@@ -91,9 +92,10 @@ impl PartHeader {
         self.encoding.write(out);
     }
 
-    /// Reads a header off the front of `bytes`. Fails on what no [`to_bytes`](Self::to_bytes) wrote.
+    /// Reads a header off the front of `bytes`. Fails on bytes that [`to_bytes`](Self::to_bytes) can't have written.
     ///
-    /// `unsaid` is what `U32` values represent in a header of a format that doesn't say: codes in a column of strings.
+    /// `unsaid` is what `U32` values represent in a header of a format that doesn't store it: codes in a column of
+    /// strings.
     pub fn from_bytes(bytes: &mut &[u8], unsaid: PartContent) -> Result<Self> {
         let [first] = take(bytes)?;
         let physical = TYPES.get(usize::from(first & ((1 << TYPE_BITS) - 1)));

@@ -85,7 +85,7 @@ impl<'a> Lengths<'a> {
     }
 }
 
-/// Appends where strings of these lengths end that begin at `start`. Fails if that is beyond `end`.
+/// Appends the ends of strings with these lengths, the first of which begins at `start`. Fails if one is beyond `end`.
 pub(crate) fn add_ends(lengths: &[u32], start: usize, end: usize, ends: &mut Vec<usize>) -> Result<()> {
     let mut at = start;
     ends.extend(lengths.iter().map(|&length| {

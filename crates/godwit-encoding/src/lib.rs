@@ -1,8 +1,8 @@
 //! Encodings of column segments: how values are stored in the file and, compressed, in memory.
 //!
-//! A *segment* is one column of one row group (at most [`ROW_GROUP_ROWS`] rows), cut into *parts* that fit a page. A part
-//! is a header, which lives with the table's metadata, and a body of bytes. Any run of rows can be decoded in bulk, any
-//! row alone, and range predicates are evaluated on what is packed, without decoding the values.
+//! A *segment* is one column of one row group (at most [`ROW_GROUP_ROWS`] rows), cut into *parts* that fit a page. A
+//! part is a header, which lives with the table's metadata, and a body of bytes. Any range of rows can be decoded in
+//! bulk, any row alone, and range predicates are evaluated on packed values, without decoding them.
 //!
 //! ```text
 //!            encode (choose.rs)                     Part::decode, take, retain (part.rs)
@@ -16,16 +16,16 @@
 //!        lengths.rs    lengths of strings                             used by text and symbols
 //! ```
 //!
-//! Each scheme proposes how to store a column: the size, exact where that is cheap to compute, and what decoding it
-//! costs. The smallest is taken, weighted by cost (`cost.rs`). A new scheme is a directory and a line of the registry;
-//! the tests of all schemes (`conformance.rs`) find it there.
+//! Each scheme proposes how to store a column: the size, exact where that is cheap to compute, and the cost of
+//! decoding. The smallest is taken, weighted by cost (`cost.rs`). A new scheme is a directory and a line of the
+//! registry; the tests of all schemes (`conformance.rs`) find it there.
 //!
-//! Strings of few distinct values are not encoded here: the table replaces them by the codes of its
-//! [`OrderedDictionary`], which are integers like others.
+//! Strings of few distinct values are not encoded here: the table replaces them with the codes of its
+//! [`OrderedDictionary`], which are integers like any others.
 //!
 //! A body starts with the validity bitmap if the part has NULLs and values. Everything read is checked against the
 //! header and never trusted: a body that contradicts its header is an error of kind `Corrupt`, or yields wrong values,
-//! but it doesn't crash. Whether it is the body that was written is checked by the storage's checksums.
+//! but it doesn't crash. The storage's checksums verify that it is the body that was written.
 //!
 //! Source: thesis 2.2.1.
 
@@ -55,8 +55,8 @@ pub use header::{PartContent, PartHeader};
 pub use part::{CodeFilter, EncodedPart, Part};
 pub use registry::Encoding;
 
-/// Most rows of a row group, and so of a segment: 64 chunks.
+/// Maximum number of rows in a row group, and thus in a segment: 64 chunks.
 pub const ROW_GROUP_ROWS: usize = 131_072;
 
-/// Parts are decoded from rows that are a multiple of this: what `fastlanes` packs together.
+/// Decoding starts at a multiple of this many rows: the block size of `fastlanes`.
 pub const BLOCK_ROWS: usize = 1_024;

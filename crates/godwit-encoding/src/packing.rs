@@ -1,8 +1,9 @@
 //! Frame of reference and bit packing.
 //!
-//! A value is stored as its distance from a base, in as many bits as the largest distance needs; NULL rows hold 0. Blocks
-//! of [`BLOCK_ROWS`] values are packed together in lanes of the narrowest word that holds a distance (8 to 64 bits), so
-//! that unpacking is done by wide instructions, and any value can be read alone. The last block is padded with zeros.
+//! A value is stored as its distance from a base, in as many bits as the largest distance needs; NULL rows hold 0.
+//! Blocks of [`BLOCK_ROWS`] values are packed together in lanes of the narrowest word that holds a distance (8 to 64
+//! bits), so that unpacking uses SIMD instructions, and any value can be read on its own. The last block is padded with
+//! zeros.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,17 +18,17 @@ use crate::BLOCK_ROWS;
 use crate::header::corrupt;
 use crate::parameters::take;
 
-/// Most bits of a distance.
+/// Maximum number of bits of a distance.
 pub(crate) const WIDTH_MAX: u8 = 64;
 
-/// Up to this many rows of a block are unpacked one by one, at three to four nanoseconds each; unpacking all takes
-/// about a hundred.
+/// Up to this many rows of a block are unpacked one by one, at three to four nanoseconds each; unpacking the whole
+/// block takes about a hundred.
 pub(crate) const SINGLE_ROWS_MAX: usize = 32;
 
 /// The base and the bits of the distances from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packing {
-    /// What distance 0 stands for.
+    /// The value that distance 0 stands for.
     pub base: i128,
     /// Bits of a distance, at most 64.
     pub width: u8,
@@ -48,7 +49,7 @@ trait Word: BitPacking + Pod + Ord {
     fn of_distance(distance: u64) -> Self;
     fn distance(self) -> u64;
     fn minus(self, other: Self) -> Self;
-    /// The bits from `shift` on of two consecutive words, as many of them as a distance has.
+    /// The bits of a distance that starts at bit `shift` of two consecutive words.
     fn cut(low: Self, high: Self, shift: u32) -> u64;
 }
 
@@ -139,7 +140,7 @@ impl Packing {
         self.map(body, rows, |distance| T::at(base, distance))
     }
 
-    /// As [`read`](Self::read), with what `value` makes of each distance.
+    /// [`read`](Self::read), with `value` applied to each distance.
     pub(crate) fn map<T>(&self, body: &[u8], rows: Range<usize>, value: impl FnMut(u64) -> T) -> Result<Vec<T>> {
         assert!(rows.start.is_multiple_of(BLOCK_ROWS), "a block is unpacked as a whole");
         let mut values = Vec::with_capacity(rows.len());
@@ -147,7 +148,7 @@ impl Packing {
         Ok(values)
     }
 
-    /// As [`map`](Self::map), appended to `values`.
+    /// [`map`](Self::map), appending to `values`.
     pub(crate) fn append<T>(
         &self,
         body: &[u8],
@@ -160,13 +161,13 @@ impl Packing {
         })
     }
 
-    /// The values of single rows: `rows` ascend and are relative to `start`.
+    /// The values of single rows: `rows` are ascending and relative to `start`.
     pub(crate) fn take<T: Native + FromDistance>(&self, body: &[u8], start: usize, rows: &[u32]) -> Result<Vec<T>> {
         let base = T::base(self.base);
         self.map_rows(body, start, rows, |distance| T::at(base, distance))
     }
 
-    /// As [`take`](Self::take), with what `value` makes of each distance.
+    /// [`take`](Self::take), with `value` applied to each distance.
     pub(crate) fn map_rows<T>(
         &self,
         body: &[u8],
@@ -205,8 +206,8 @@ impl Packing {
         Ok(values)
     }
 
-    /// Clears the bits of `mask` of rows whose value isn't in `wanted`. Bit `i` is row `rows.start + i`; `rows` start at a
-    /// multiple of [`BLOCK_ROWS`].
+    /// Clears the bits of `mask` of rows whose value isn't in `wanted`. Bit `i` is row `rows.start + i`; `rows` start
+    /// at a multiple of [`BLOCK_ROWS`].
     pub(crate) fn retain_range(
         &self,
         body: &[u8],
@@ -226,12 +227,12 @@ impl Packing {
         }
         with_word!(self.width, W => {
             let (low, span) = (W::of_distance(low as u64), W::of_distance((high - low) as u64));
-            // One comparison: what is below the lower bound wraps around to above the span.
+            // A single comparison: values below the lower bound wrap around to above the span.
             self.retain::<W>(body, rows, mask, |word| word.minus(low) <= span)
         })
     }
 
-    /// As [`retain_range`](Self::retain_range), for values for whose distance from the base `is_wanted` is true.
+    /// [`retain_range`](Self::retain_range) for values whose distance from the base satisfies `is_wanted`.
     pub(crate) fn retain_distances(
         &self,
         body: &[u8],
@@ -242,7 +243,7 @@ impl Packing {
         with_word!(self.width, W => self.retain::<W>(body, rows, mask, |word| is_wanted(word.distance())))
     }
 
-    /// Clears the bits of rows whose word isn't wanted. Blocks without a set bit aren't looked at.
+    /// Clears the bits of rows whose word isn't wanted. Blocks without a set bit are skipped.
     fn retain<W: Word>(
         &self,
         body: &[u8],
@@ -260,7 +261,7 @@ impl Packing {
             let packed = self.block::<W>(body, begin / BLOCK_ROWS)?;
             unpack_block(self.width, &packed, &mut words);
             wanted.iter_mut().zip(&words).for_each(|(wanted, &word)| *wanted = is_wanted(word) as u8);
-            // The last block is padded: what follows the rows has no bit set, whatever it holds.
+            // The last block is padded: positions after the rows have no bit set, whatever they hold.
             retain_true(&wanted[..mask.len() * 64], mask);
         }
         Ok(())
@@ -277,7 +278,7 @@ impl Packing {
         Ok(())
     }
 
-    /// The packed words of a block: in place where the body is aligned, as pages are, else a copy.
+    /// The packed words of a block: in place if the body is aligned, as pages are; otherwise a copy.
     fn block<'a, W: Word>(&self, body: &'a [u8], block: usize) -> Result<Cow<'a, [W]>> {
         let bytes = block_bytes(self.width);
         let packed = body.get(block * bytes..(block + 1) * bytes).ok_or_else(|| corrupt("too few packed values"))?;
@@ -312,7 +313,7 @@ fn single_rows<W: Word>(width: u8, body: &[W], start: usize, rows: &[u32]) -> [u
     }
     let (bits, width) = (u32::from(W::BITS), u32::from(width));
     let lanes = BLOCK_ROWS as u32 / bits;
-    // For each row: the word that it begins in, how many words further it ends, and its first bit in the word.
+    // For each row: the word that it begins in, how many words later it ends, and its first bit in the word.
     let [mut words, mut further, mut shifts] = [[0u32; SINGLE_ROWS_MAX]; 3];
     for (at, &row) in rows.iter().enumerate() {
         let row = start as u32 + row;
@@ -346,7 +347,7 @@ pub(crate) trait FromDistance: Copy {
 macro_rules! from_distance {
     ($($T:ty),*) => { $(impl FromDistance for $T {
         fn base(base: i128) -> Self { base as $T }
-        // Modulo the type's size: exact for what was written, and some value for a damaged body.
+        // Modulo the type's size: exact for undamaged bodies, and some arbitrary value for damaged ones.
         fn at(base: Self, distance: u64) -> Self { base.wrapping_add(distance as $T) }
     })* };
 }

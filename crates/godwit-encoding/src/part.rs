@@ -1,4 +1,4 @@
-//! A part: a header and a body, and the three ways to read it.
+//! A part: a header and a body, with the three ways of reading it.
 
 use std::ops::Range;
 
@@ -11,18 +11,19 @@ use crate::header::{PartContent, PartHeader, corrupt};
 use crate::packing::SINGLE_ROWS_MAX;
 use crate::scheme::Body;
 
-/// What [`encode`](crate::encode) makes.
+/// The result of [`encode`](crate::encode).
 #[derive(Debug, Clone)]
 pub struct EncodedPart {
     /// The header, for the table's metadata.
     pub header: PartHeader,
     /// The body, for a page; `header.body_bytes` long.
     pub body: Vec<u8>,
-    /// Runs of equal values, without NULLs: an upper bound on the number of distinct values. Of strings: values.
+    /// Number of runs of equal values, not counting NULLs: an upper bound on the number of distinct values. For
+    /// strings, the number of values.
     pub runs: u32,
 }
 
-/// A part to read from. Bodies in pages should begin at a multiple of 8 bytes: others are read through copies.
+/// A part to read from. Bodies in pages should begin at a multiple of 8 bytes; others have to be copied to be read.
 #[derive(Clone, Copy)]
 pub struct Part<'a> {
     pub(crate) header: &'a PartHeader,
@@ -31,7 +32,7 @@ pub struct Part<'a> {
     shared: Option<&'a SharedBytes>,
 }
 
-/// Dictionary codes that a predicate holds for, one bit per code.
+/// The dictionary codes for which a predicate holds, one bit per code.
 pub type CodeFilter = Bitmap;
 
 impl EncodedPart {
@@ -56,7 +57,7 @@ impl<'a> Part<'a> {
         Ok(Self { header, body, shared: None })
     }
 
-    /// As [`new`](Self::new); strings that are stored as they are aren't copied, but keep the body alive.
+    /// [`new`](Self::new), except that strings stored as they are aren't copied, but keep the body alive.
     pub fn shared(header: &'a PartHeader, body: &'a SharedBytes) -> Result<Self> {
         Ok(Self { shared: Some(body), ..Self::new(header, body)? })
     }
@@ -85,7 +86,7 @@ impl<'a> Part<'a> {
         Ok(Vector::flat(flat, self.validity(&rows)))
     }
 
-    /// The values of single rows: `rows` ascend and are relative to `start`.
+    /// The values of single rows: `rows` are ascending and relative to `start`.
     pub fn take(&self, start: usize, rows: &[u32]) -> Result<Vector> {
         debug_assert!(rows.is_sorted(), "rows are taken in ascending order");
         assert!(rows.last().is_none_or(|&row| start + (row as usize) < self.rows()), "rows of the part");
@@ -117,7 +118,7 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// As [`retain_range`](Self::retain_range), for rows whose dictionary code has its bit set.
+    /// [`retain_range`](Self::retain_range) for rows whose dictionary code has its bit set.
     pub fn retain_codes(&self, rows: Range<usize>, wanted: &CodeFilter, mask: &mut [u64]) -> Result<()> {
         assert_eq!(mask.len(), rows.len().div_ceil(64), "a bit per row");
         godwit_trace::loads(|loads| self.note_run(loads, &rows));
@@ -126,20 +127,20 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// About where a row's value lies.
+    /// The approximate address of a row's value.
     fn byte_of(&self, row: usize) -> *const u8 {
         let values = self.values().bytes;
         values.as_ptr().wrapping_add(values.len() * row / self.rows().max(1))
     }
 
-    /// Tells a memory trace of the loads of reading rows in order.
+    /// Tells a memory trace about the loads for reading rows in order.
     fn note_run(&self, loads: &mut Loads, rows: &Range<usize>) {
         let (first, end) = (self.byte_of(rows.start), self.byte_of(rows.end));
         loads.run(first, end as usize - first as usize, VECTOR_BYTES);
     }
 
-    /// Tells a memory trace of the loads of reading single rows: of whole blocks if there are many, else of two words for
-    /// each.
+    /// Tells a memory trace about the loads for reading single rows: whole blocks if there are many, otherwise two
+    /// words each.
     fn note_taken(&self, loads: &mut Loads, start: usize, rows: &[u32]) {
         let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else { return };
         let span = start + first as usize..start + last as usize + 1;

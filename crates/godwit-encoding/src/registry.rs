@@ -19,9 +19,9 @@ use crate::schemes::text::Text;
 
 /// A scheme without its parameters.
 pub(crate) struct Entry {
-    /// As users see it.
+    /// The name that users see.
     pub name: &'static str,
-    /// Numbers in the file, one for each form of the parameters and the body. Never given to another.
+    /// Numbers in the file, one for each form of the parameters and the body. Never reused for another scheme.
     pub numbers: &'static [u8],
     /// [`Scheme::propose`].
     pub propose: for<'a> fn(&'a Column<'_>) -> Option<Proposal<'a>>,
@@ -30,7 +30,7 @@ pub(crate) struct Entry {
 
 macro_rules! registry {
     ($($(#[$doc:meta])* $Scheme:ident = $name:literal, $numbers:expr;)*) => {
-        /// How the values of a part are stored, with what decoding needs besides the body.
+        /// How the values of a part are stored, with the parameters that decoding needs besides the body.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Encoding {
             $($(#[$doc])* $Scheme($Scheme),)*
@@ -72,7 +72,7 @@ registry! {
     Packed = "packed", [2];
     /// Integers: multiples of a factor, packed.
     Multiples = "multiples", [8];
-    /// Integers: differences from the row before, packed.
+    /// Integers: differences from the previous row, packed.
     Delta = "delta", [9];
     /// Floats that are decimals: integers, packed, and exceptions.
     Decimals = "decimals", [3, 11];
@@ -101,7 +101,7 @@ impl Encoding {
     }
 }
 
-/// The scheme that has this number in the file.
+/// The name of the scheme that has this number in the file.
 pub(crate) fn name_of(number: u8) -> Option<&'static str> {
     REGISTRY.iter().find(|entry| entry.numbers.contains(&number)).map(|entry| entry.name)
 }
@@ -114,7 +114,7 @@ impl Encoding {
         self.scheme().write(out);
     }
 
-    /// Reads what [`write`](Self::write) appended.
+    /// Reads what [`write`](Self::write) has appended.
     pub(crate) fn read(bytes: &mut &[u8]) -> Result<Self> {
         let [number] = take(bytes)?;
         let form = |entry: &Entry| entry.numbers.iter().position(|known| *known == number);

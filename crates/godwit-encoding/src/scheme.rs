@@ -1,4 +1,4 @@
-//! What every scheme can do, and what it works on.
+//! The interface of schemes, and the types that it works on.
 
 use std::ops::Range;
 
@@ -11,18 +11,18 @@ use crate::column::Column;
 use crate::part::CodeFilter;
 use crate::registry::Encoding;
 
-/// A way to store the values of a part. It is implemented by the parameters that a header holds; the bytes are in the
-/// body.
+/// A way to store the values of a part. Implemented by the parameters that a header holds; the bytes are in the body.
 ///
-/// Called once per window, never per row. Rows that are NULL have some value here; the part knows which they are. A body
-/// may be damaged: methods return errors, or values that were never written, but don't panic.
+/// Methods are called once per window, never per row. NULL rows have some arbitrary value here; the part knows which
+/// they are. A body may be damaged: methods return errors, or values that were never written, but don't panic.
 pub(crate) trait Scheme {
-    /// What the scheme would make of a column; `None` if it can't store it.
+    /// The scheme's proposal for a column; `None` if it can't store it.
     fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>>
     where
         Self: Sized;
 
-    /// Reads parameters off the front of `bytes`. `form` is the place of the number in the file among the scheme's numbers.
+    /// Reads parameters off the front of `bytes`. `form` is the index, among the scheme's numbers, of the one found in
+    /// the file.
     fn read(form: usize, bytes: &mut &[u8]) -> Result<Self>
     where
         Self: Sized;
@@ -30,32 +30,32 @@ pub(crate) trait Scheme {
     /// Appends the parameters that [`read`](Self::read) reads.
     fn write(&self, _out: &mut Vec<u8>) {}
 
-    /// Which of the scheme's numbers in the file the parameters are written under.
+    /// Index of the scheme's number under which the parameters are written to the file.
     fn form(&self) -> usize {
         0
     }
 
-    /// Whether the parameters fit the values: their type, their number, and their bytes.
+    /// Checks whether the parameters fit the values: their type, their number, and their bytes.
     fn check(&self, shape: Shape) -> Result<()>;
 
     /// The values of `rows`, which start at a multiple of [`BLOCK_ROWS`].
     fn decode(&self, body: Body<'_>, rows: Range<usize>) -> Result<Flat>;
 
-    /// The values of single rows, which ascend and are relative to `start`.
+    /// The values of single rows, which are ascending and relative to `start`.
     fn take(&self, body: Body<'_>, start: usize, rows: &[u32]) -> Result<Flat>;
 
-    /// `rows` rows, if all rows are the same, of a part without NULLs or with nothing else.
+    /// `rows` rows, if all rows are the same. Only for parts without NULLs, or with nothing else.
     fn uniform(&self, _body: Body<'_>, _rows: usize) -> Result<Option<Vector>> {
         Ok(None)
     }
 
-    /// Clears the bits of `mask` of those of `rows` whose integer isn't in `wanted`. Bit `i` is row `rows.start + i`; `rows`
-    /// start at a multiple of [`BLOCK_ROWS`].
+    /// Clears the bits of `mask` of those of `rows` whose integer isn't in `wanted`. Bit `i` is row `rows.start + i`;
+    /// `rows` start at a multiple of [`BLOCK_ROWS`].
     fn retain_range(&self, body: Body<'_>, rows: Range<usize>, wanted: ValueRange, mask: &mut [u64]) -> Result<()> {
         self.retain_decoded_range(body, rows, wanted, mask)
     }
 
-    /// [`retain_range`](Self::retain_range) by decoded values.
+    /// [`retain_range`](Self::retain_range) on decoded values.
     fn retain_decoded_range(
         &self,
         body: Body<'_>,
@@ -72,7 +72,7 @@ pub(crate) trait Scheme {
         self.retain_decoded(body, rows, mask, &|values| in_range(values, min, max))
     }
 
-    /// As [`retain_range`](Self::retain_range), for rows whose dictionary code has its bit set.
+    /// [`retain_range`](Self::retain_range) for rows whose dictionary code has its bit set.
     fn retain_codes(&self, body: Body<'_>, rows: Range<usize>, wanted: &CodeFilter, mask: &mut [u64]) -> Result<()> {
         self.retain_decoded(body, rows, mask, &|values| with_code(values, wanted))
     }
@@ -94,8 +94,8 @@ pub(crate) trait Scheme {
         Ok(())
     }
 
-    /// Bytes of the values before `row`, a multiple of [`BLOCK_ROWS`] or the end, if the values from there on are
-    /// readable without them.
+    /// Bytes of the values before `row`, a multiple of [`BLOCK_ROWS`] or the end, if the values after it can be read
+    /// without them.
     fn bytes_before(&self, _physical: PhysicalType, _row: usize) -> Option<usize> {
         None
     }
@@ -121,13 +121,13 @@ pub(crate) struct Body<'a> {
     pub rows: usize,
     /// Where they are stored.
     pub bytes: &'a [u8],
-    /// The bytes that `bytes` are the end of, if strings may point into them.
+    /// The bytes of which `bytes` are the end, if strings may point into them.
     pub shared: Option<&'a SharedBytes>,
 }
 
-/// What a scheme would make of a column.
+/// A scheme's proposal for a column.
 pub(crate) struct Proposal<'a> {
-    /// Size of the values, and how sure that is.
+    /// Size of the values, and whether it is exact.
     pub size: Size,
     /// Relative cost of decoding: see `cost.rs`.
     pub cost: f64,
@@ -138,7 +138,7 @@ pub(crate) struct Proposal<'a> {
 /// Writes values once; the result belongs in the header.
 pub(crate) type WriteValues<'a> = Box<dyn FnOnce(&mut Vec<u8>) -> Encoding + 'a>;
 
-/// Bytes that a scheme would take.
+/// Number of bytes that a scheme would take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     /// Exactly this many.
@@ -163,7 +163,7 @@ pub(crate) fn has_code(wanted: &CodeFilter, code: i128) -> bool {
     usize::try_from(code).is_ok_and(|code| code < wanted.len() && wanted.get(code))
 }
 
-/// Which values are between two of their type.
+/// Whether each value is in a range.
 #[allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 fn in_range(values: &Flat, min: i128, max: i128) -> Vec<u8> {
     godwit_vector::match_flat!(

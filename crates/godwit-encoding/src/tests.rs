@@ -1,4 +1,4 @@
-//! Which scheme is chosen, and ordered dictionaries. That schemes keep their values is tested in `conformance.rs`.
+//! Tests the choice of schemes, and ordered dictionaries. `conformance.rs` tests that schemes preserve values.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -17,7 +17,7 @@ const CHOICES: [EncodingChoice; 5] = [
     EncodingChoice::Symbols,
 ];
 
-/// Encodes and checks all laws; the name of the scheme.
+/// Encodes values and checks all laws; returns the name of the scheme.
 fn check(values: &Vector, choice: EncodingChoice) -> &'static str {
     let encoded = encode(values, choice);
     check_part(values, &encoded);
@@ -57,7 +57,7 @@ proptest! {
         prop_assert_eq!(codes(merged.prefix(bytes)), of_model(&|s| s.starts_with(&probe)));
     }
 
-    /// As a dictionary of all strings that is rebuilt.
+    /// Uniting gives the same result as rebuilding a dictionary from all strings.
     #[test]
     fn dictionaries_are_united_as_if_they_were_one(
         old in prop::collection::vec("[ab]{0,4}|[ab]{14}", 0..60),

@@ -1,5 +1,4 @@
-//! An operator that one worker runs on its own, in the midst of another operator's work: its sink, then its sources, in
-//! sequence.
+//! An operator that a single worker runs in the middle of another operator's work: first its sink, then its sources.
 
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use godwit_pipeline::{
 };
 use godwit_vector::Chunk;
 
-/// The query as such an operator sees it: one worker, and memory that counts for the owner of `memory`.
+/// The query as that operator sees it: one worker, and memory charged to the owner of `memory`.
 pub(crate) fn query_alone(query: &QueryContext, memory: &BufferManager) -> Arc<QueryContext> {
     let settings = QuerySettings { workers: 1, ..query.settings.clone() };
     QueryContext::new(memory.clone(), settings, query.cancel.clone())
@@ -28,7 +27,7 @@ impl SinkAlone {
         Ok(Self { worker: sink.worker(&query)?, query })
     }
 
-    /// Adds rows, one at least.
+    /// Adds rows, at least one.
     pub(crate) fn push(&mut self, chunk: Chunk) -> Result<()> {
         match self.worker.sink(chunk)? {
             SinkVerdict::NeedInput => Ok(()),
@@ -36,14 +35,14 @@ impl SinkAlone {
         }
     }
 
-    /// All rows were added. Returns the query, for what comes next.
+    /// Called once all rows are added. Returns the query, for the source.
     pub(crate) fn combine(self) -> Result<Arc<QueryContext>> {
         self.worker.combine()?;
         Ok(self.query)
     }
 }
 
-/// Gives rows.
+/// Produces rows.
 pub(crate) struct SourceAlone {
     query: Arc<QueryContext>,
     worker: Box<dyn SourceWorker>,
@@ -56,7 +55,7 @@ impl SourceAlone {
         Ok(Self { worker: source.worker(query)?, query: query.clone() })
     }
 
-    /// The next rows, one at least; `None` at the end.
+    /// The next rows, at least one; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Chunk>> {
         loop {
             self.query.cancel.check()?;

@@ -1,4 +1,4 @@
-//! The operator tree that `EXPLAIN` prints, with what happened after `EXPLAIN ANALYZE`.
+//! The operator tree that `EXPLAIN` prints; after `EXPLAIN ANALYZE`, with measured values.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use godwit_pipeline::{ColumnCounts, CompactionCounts, FlowCounts, OperatorMetric
 
 /// An operator with its inputs.
 pub struct ExplainNode {
-    /// Counters and name; none for nodes that are only wiring.
+    /// Counters and name; `None` for nodes that aren't operators of their own.
     metrics: Option<Arc<OperatorMetrics>>,
     name: String,
-    /// What this input is to its parent ("build", "subquery"), if it isn't the plain input.
+    /// The role of this node as an input of its parent ("build", "subquery"), unless it is the ordinary one.
     pub role: Option<&'static str>,
     /// Rows that the planner expects.
     pub estimated_rows: Option<f64>,
@@ -140,7 +140,7 @@ impl ExplainNode {
     }
 }
 
-/// What a scan did with a column, on a line.
+/// One line that tells what a scan did with a column.
 fn column_text(column: &ScannedColumn) -> String {
     let ColumnCounts { reads, decoded, packed } = column.counts;
     let mut text = format!("{decoded} of {} values decoded", column.rows);
@@ -169,7 +169,7 @@ fn column_json(column: &ScannedColumn) -> Json {
     ])
 }
 
-/// The factor by which an operator makes chunks smaller: below one if it makes them larger.
+/// The factor by which an operator makes chunks smaller: less than one if it makes them larger.
 fn reducing_factor(input: FlowCounts, output: FlowCounts) -> f64 {
     if output.rows == 0 { 1.0 } else { input.mean_rows() / output.mean_rows() }
 }

@@ -1,4 +1,4 @@
-//! Execution: the scheduler, the operators, and the physical planner, which makes pipelines of a plan.
+//! Execution: the scheduler, the operators, and the physical planner, which turns a plan into pipelines.
 //!
 //! ```text
 //! Plan ──physical/──▶ PhysicalPlan: pipelines in dependency order

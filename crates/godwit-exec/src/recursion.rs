@@ -1,4 +1,4 @@
-//! Recursion: rounds of pipelines, each over the rows of the round before, until one has none.
+//! Recursion: rounds of pipelines, each over the rows of the previous round, until one yields none.
 //!
 //! ```text
 //! base ─▶ rows of round 0 ─┬─▶ out
@@ -6,10 +6,11 @@
 //!                                                                        └─▶ …
 //! ```
 //!
-//! All rounds read and make the same two [`SharedRows`], so that pipelines whose runs leave nothing behind serve the
-//! next round, too. They run on a pool of the recursion's own, while the task that asked for them is parked.
+//! All rounds read and write the same two [`SharedRows`], so that pipelines whose runs leave no state behind can be
+//! reused for the next round. They run on the recursion's own worker pool, while the task that asked for them is
+//! parked.
 //!
-//! With UNION, rows that were there before are dropped ([`SeenRows`]).
+//! With UNION, rows that existed before are dropped ([`SeenRows`]).
 
 mod seen;
 
@@ -32,20 +33,20 @@ pub(crate) type PlanRound = dyn Fn(Comparison) -> Result<Vec<Pipeline>> + Send +
 /// How a round finds new rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
-    /// All are new, or [`NewRows`] decides.
+    /// All rows are new, or [`NewRows`] decides.
     AsTheyCome,
-    /// By a join with all earlier rows.
+    /// A join with all earlier rows finds them.
     ByJoin,
 }
 
-/// What the rounds of a recursion read and make.
+/// The rows that the rounds of a recursion read and produce.
 #[derive(Clone)]
 pub(crate) struct RoundRows {
-    /// The rows of the last round that is complete.
+    /// The rows of the last complete round.
     pub working: Arc<SharedRows>,
-    /// The rows of the round that runs.
+    /// The rows of the current round.
     pub made: Arc<SharedRows>,
-    /// With UNION.
+    /// All rows so far, with UNION.
     pub seen: Option<Arc<SeenRows>>,
 }
 
@@ -58,21 +59,22 @@ impl RoundRows {
     }
 }
 
-/// The rows of all rounds.
+/// Emits the rows of all rounds.
 pub(crate) struct RecursionSource {
     /// The first round is complete before this starts.
     rows: RoundRows,
-    /// Number of their columns, and which are emitted.
+    /// Number of their columns, and those that are emitted.
     width: usize,
     columns: Vec<usize>,
     plan_round: Arc<PlanRound>,
-    /// The query that rounds run as.
+    /// The query context in which rounds run.
     query: Arc<QueryContext>,
     metrics: Arc<OperatorMetrics>,
 }
 
 impl RecursionSource {
-    /// The columns `columns` of the rows of the first round, and of those that `plan_round` makes of them for `query`.
+    /// Emits the columns `columns` of the rows of the first round, and of the further rounds that `plan_round` plans
+    /// for `query`.
     pub(crate) fn new(
         rows: RoundRows,
         width: usize,
@@ -84,7 +86,7 @@ impl RecursionSource {
     }
 }
 
-/// The query that rounds run as: it ends with the query around it, but not vice versa.
+/// The query context in which rounds run: it ends with the enclosing query, but not vice versa.
 pub(crate) fn query_of_rounds(query: &QueryContext) -> Arc<QueryContext> {
     let cancel = CancelToken::default();
     let rounds = cancel.clone();
@@ -126,7 +128,7 @@ impl Source for RecursionSource {
 
 struct Rounds {
     rows: RoundRows,
-    /// Reader of the last complete round: with UNION, of all columns, which are remembered, else of those that are
+    /// Reads the last complete round: with UNION all columns, because they are remembered, otherwise those that are
     /// emitted.
     reader: Arc<dyn Source>,
     columns: Vec<usize>,
@@ -138,7 +140,7 @@ struct Rounds {
     pool: WorkerPool,
 }
 
-/// A round that runs, and how it ended.
+/// A running round, and its outcome.
 struct Running {
     comparison: Comparison,
     end: Arc<Mutex<Option<Result<()>>>>,
@@ -146,14 +148,14 @@ struct Running {
 }
 
 impl Rounds {
-    /// Starts to read the rows of a round that is complete.
+    /// Starts reading the rows of a complete round.
     fn read(&mut self) -> Result<()> {
         self.reader.start(&self.query)?;
         self.reading = Some(self.reader.clone().worker(&self.query)?);
         Ok(())
     }
 
-    /// The next rows of the round that is complete, if it has more.
+    /// The next rows of the complete round, if there are more.
     fn next_rows(&mut self, reading: &mut dyn SourceWorker) -> Result<SourceVerdict> {
         Ok(match (reading.next()?, &self.rows.seen) {
             (SourceVerdict::Chunk(chunk), Some(seen)) => {
@@ -180,7 +182,7 @@ impl Rounds {
         self.end_round()
     }
 
-    /// Checks whether the round that runs has ended. A small one ends while it is started.
+    /// Checks whether the running round has ended. A small one ends while being started.
     fn end_round(&mut self) -> Result<SourceVerdict> {
         let running = self.running.as_ref().expect("a round runs");
         let Some(end) = running.end.lock().take() else { return Ok(SourceVerdict::Blocked(running.signal.clone())) };
@@ -191,7 +193,7 @@ impl Rounds {
             self.rows.working.take_rows_of(&self.rows.made);
             self.read()?;
         } else {
-            // The set of rows became too large meanwhile: the round is started again.
+            // The set of rows has become too large meanwhile: the round is restarted.
             self.rows.made.clear();
         }
         Ok(SourceVerdict::Worked)

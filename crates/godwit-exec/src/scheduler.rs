@@ -4,15 +4,14 @@
 //!               all dependencies complete            last task done, last feeder of its sink: finalize
 //! Waiting ────────────────────────────────▶ Running ─────────────────────────────────────────────────▶ Complete
 //! ```
-//!
-//! A pipeline runs as up to `workers` [`PipelineTask`]s. A worker thread takes a task, runs it for a quantum, and puts it
-//! back, so that queries share the pool fairly; a blocked task is parked in its signal and costs nothing. The first
+//! A pipeline runs as up to `workers` [`PipelineTask`]s. A worker thread takes a task, runs it for a quantum, and puts
+//! it back, so that queries share the pool fairly; a blocked task is parked in its signal and costs nothing. The first
 //! error (or caught panic) cancels the query; its other tasks end at their next chunk, and the run is over when the
-//! last of them has ended, so that nothing of a failed query survives it.
+//! last of them has ended, so that nothing of a failed query outlives its run.
 //!
-//! Before each quantum a worker's thread enters the pipeline's class of the last-level cache (place.rs). What begins on the
-//! thread that launched it, as pipelines with work for one task do, begins where that is: most of it ends within a quantum,
-//! for which moving isn't worth it. The thread that asks runs small queries itself, all of their pipelines.
+//! Before each quantum a worker's thread enters the pipeline's class of the last-level cache (place.rs). Pipelines with
+//! work for only one task begin on the thread that launched them, in the class that it is in: most of them end within a
+//! quantum, for which moving isn't worth it. The calling thread runs all pipelines of small queries itself.
 
 mod place;
 mod task;
@@ -49,10 +48,10 @@ struct Queue {
     shutdown: bool,
 }
 
-/// What a worker thread can do. At most `workers` tasks per running pipeline exist, so the queue is bounded by the number
-/// of running queries.
+/// Work for a worker thread. There are at most `workers` tasks per running pipeline, so the number of running queries
+/// bounds the queue.
 enum Job {
-    /// All dependencies are complete: start the source and make the tasks.
+    /// All dependencies are complete: start the source and create the tasks.
     Launch(Arc<QueryRun>, usize),
     /// Run a task for a quantum.
     Task(Box<PipelineTask>),
@@ -81,11 +80,11 @@ impl WorkerPool {
     }
 
     /// Starts a query. `on_done` is called once, by a worker or the calling thread, when the last task has ended and
-    /// the pipelines, with everything they held, are gone.
+    /// the pipelines have been dropped with everything they held.
     ///
-    /// A query begins on the calling thread, as long as its pipelines have work for one task, and one can run at a time: to
-    /// wake a worker, and to be woken by it, takes longer than a small query. What isn't done after a quantum, or has to wait,
-    /// goes on in the pool.
+    /// A query begins on the calling thread, as long as its pipelines have work for only one task each and can only run
+    /// one at a time: waking a worker, and being woken by it, takes longer than a small query. Work that isn't done
+    /// after a quantum, or has to wait, continues in the pool.
     pub fn run(
         &self,
         query: Arc<QueryContext>,
@@ -104,7 +103,7 @@ impl Drop for WorkerPool {
         for thread in self.threads.drain(..) {
             // The last handle of a database may be dropped by one of its own workers; that one can't wait for itself.
             if thread.thread().id() != current {
-                // A worker catches panics of tasks; if it died in spite of that, there is nothing left to wait for.
+                // A worker catches panics of tasks; if it died anyway, there is nothing left to wait for.
                 let _ = thread.join();
             }
         }
@@ -181,7 +180,7 @@ struct QueryRun {
 
 struct Progress {
     states: Vec<State>,
-    /// Pipelines that are running.
+    /// Number of running pipelines.
     running: usize,
     /// The thread that began the query launches its pipelines.
     is_beginning: bool,
@@ -190,7 +189,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// A pipeline is about to be launched.
+    /// Called when a pipeline is about to be launched.
     fn begin(&mut self, index: usize) {
         self.states[index] = State::Running { tasks_left: 1 };
         self.running += 1;
@@ -203,7 +202,7 @@ enum State {
     Running {
         tasks_left: usize,
     },
-    /// All its tasks have ended; if it is the last of those that feed its sink, that is being finalized.
+    /// All its tasks have ended; if it is the last one to feed its sink, the sink is being finalized.
     Fed,
     Complete,
 }
@@ -217,8 +216,8 @@ impl QueryRun {
         Arc::new(Self { pool, query, pipelines, progress })
     }
 
-    /// Queues pipelines whose dependencies are complete, as many as there is memory for. If nothing runs and nothing can, the run is over as soon as
-    /// the caller lets go of it.
+    /// Queues pipelines whose dependencies are complete, as many as there is memory for. If nothing runs and nothing
+    /// can, the run is over as soon as the caller drops it.
     fn launch_ready(self: &Arc<Self>) {
         let mut progress = self.progress.lock();
         if progress.is_beginning {
@@ -242,13 +241,13 @@ impl QueryRun {
         }
     }
 
-    /// True if a pipeline waits for nothing any more.
+    /// True if a pipeline no longer waits for anything.
     fn is_ready(&self, index: usize, progress: &Progress) -> bool {
         let is_complete = |&other: &usize| progress.states[other] == State::Complete;
         progress.states[index] == State::Waiting && self.pipelines[index].depends_on.iter().all(is_complete)
     }
 
-    /// Launches pipelines on this thread one after the other, then leaves the rest to the pool.
+    /// Launches pipelines on this thread one by one, then leaves the rest to the pool.
     fn begin(self: Arc<Self>) {
         let until = Instant::now() + QUANTUM;
         self.progress.lock().is_beginning = true;
@@ -262,7 +261,7 @@ impl QueryRun {
         self.launch_ready();
     }
 
-    /// Begins the only pipeline that can run; `None` if there are others, or one runs already.
+    /// Begins the only pipeline that can run; `None` if there are others, or one is already running.
     fn only_ready(&self) -> Option<usize> {
         let mut progress = self.progress.lock();
         if progress.running > 0 || progress.error.is_some() {
@@ -274,7 +273,7 @@ impl QueryRun {
         Some(index)
     }
 
-    /// Starts the source and makes the tasks. A single one begins here.
+    /// Starts the source and creates the tasks. A single task begins here.
     fn launch(self: Arc<Self>, index: usize) {
         let pipeline = &self.pipelines[index];
         let started = catch_unwind(AssertUnwindSafe(|| {
@@ -324,8 +323,8 @@ impl QueryRun {
 
     fn complete(self: Arc<Self>, index: usize) {
         let last_feeder = {
-            // Recording this end and checking the others is one step: of several that end at the same time, one is
-            // last.
+            // Recording this end and checking the others is one atomic step: of several that end at the same time,
+            // exactly one is last.
             let mut progress = self.progress.lock();
             progress.states[index] = State::Fed;
             let feeds_same = |other: usize| same_sink(&self.pipelines[other].sink, &self.pipelines[index].sink);
@@ -351,7 +350,7 @@ impl QueryRun {
 }
 
 impl Drop for QueryRun {
-    /// The last task has ended: gives everything back, then calls `on_done`.
+    /// The last task has ended: frees everything, then calls `on_done`.
     fn drop(&mut self) {
         self.pipelines.clear();
         let progress = self.progress.get_mut();

@@ -1,4 +1,4 @@
-//! Rows that are computed once and read several times: the result of a subplan that a query has more than once.
+//! Rows that are computed once and read several times: the result of a subplan that occurs several times in a query.
 //!
 //! ```text
 //! subplan ─▶ sink: rows in spillable pages ─┬─▶ reader 1 ─▶ …        readers take the columns they need, page by page
@@ -18,34 +18,34 @@ use godwit_rows::{RowBlock, RowCollection, RowLayout, RowLayoutOptions, RowPages
 use godwit_vector::{Chunk, PhysicalType};
 use parking_lot::Mutex;
 
-/// The rows of one subplan in one query. Pipelines, in this order: into it, their sink; from each of the sources that
-/// [`SharedRows::reader`] gave, at any time after the first, also at the same time as others.
+/// The rows of one subplan in one query. Pipelines, in this order: into it, as a sink; then from each source that
+/// [`SharedRows::reader`] returned, at any time after the first, possibly concurrently.
 pub(crate) struct SharedRows {
     layout: Arc<RowLayout>,
     memory: BufferManager,
     chunk_rows: usize,
     /// Rows of the workers that have combined.
     collected: Mutex<RowCollection>,
-    /// Complete, for the readers that haven't started.
+    /// The complete pages, for readers that haven't started.
     pages: Mutex<Option<Arc<RowPages>>>,
     readers_to_start: AtomicUsize,
-    /// The pages stay when their readers are done: others may come.
+    /// The pages stay after their readers are done: there may be more readers.
     is_kept: bool,
     metrics: Arc<OperatorMetrics>,
 }
 
 impl SharedRows {
-    /// Rows of such columns, at least one, none of them nested. `EXPLAIN` shows them as `name`.
+    /// For rows with these columns, at least one, none of them nested. `EXPLAIN` shows them as `name`.
     pub(crate) fn new(columns: &[PhysicalType], query: &QueryContext, name: String) -> Result<Arc<Self>> {
         Self::make(RowLayout::new(columns, RowLayoutOptions::default())?, query, name, false)
     }
 
-    /// The same, of which readers may be made at any time. The pages go with the last reference.
+    /// The same, but readers may be created at any time. The pages are freed with the last reference.
     pub(crate) fn kept(columns: &[PhysicalType], query: &QueryContext, name: String) -> Result<Arc<Self>> {
         Self::make(RowLayout::new(columns, RowLayoutOptions::default())?, query, name, true)
     }
 
-    /// An empty instance that may take the place of this one.
+    /// An empty instance that can take the place of this one.
     pub(crate) fn alike(&self, query: &QueryContext, name: String) -> Result<Arc<Self>> {
         Self::make(self.layout.clone(), query, name, self.is_kept)
     }
@@ -59,24 +59,24 @@ impl SharedRows {
         Ok(Arc::new(Self { layout, memory, chunk_rows, collected, pages, readers_to_start, is_kept, metrics }))
     }
 
-    /// Are there no rows? Asked when they are complete.
+    /// Whether there are no rows. Called when they are complete.
     pub(crate) fn is_empty(&self) -> bool {
         self.pages.lock().as_ref().is_none_or(|pages| pages.rows() == 0)
     }
 
-    /// Adds rows to those that are there. Readers that start see them after the next [`Self::complete`].
+    /// Appends rows. Readers that start after the next [`Self::complete`] see them.
     pub(crate) fn append(&self, chunk: &Chunk) -> Result<()> {
         // No new reader may begin on pages that are about to be written.
         *self.pages.lock() = None;
         self.collected.lock().append(&chunk.dense_columns(), None, None, None)
     }
 
-    /// Lets readers see what was appended.
+    /// Makes appended rows visible to readers.
     pub(crate) fn complete(&self) {
         *self.pages.lock() = Some(Arc::new(self.collected.lock().pages_so_far()));
     }
 
-    /// Takes over the rows of another instance, which is empty then.
+    /// Takes over the rows of another instance, leaving it empty.
     pub(crate) fn take_rows_of(&self, other: &SharedRows) {
         assert!(Arc::ptr_eq(&self.layout, &other.layout), "rows of one layout");
         *self.pages.lock() = other.pages.lock().take();
@@ -87,7 +87,7 @@ impl SharedRows {
         *self.pages.lock() = None;
     }
 
-    /// All rows, with the columns listed. Readers are made before the first of them starts.
+    /// A reader of all rows, with the columns listed. Readers are created before the first one starts.
     pub(crate) fn reader(self: &Arc<Self>, columns: Vec<usize>) -> Arc<dyn Source> {
         let earlier = self.readers_to_start.fetch_add(1, Ordering::Relaxed);
         let metrics = match earlier {
@@ -120,7 +120,7 @@ impl Operator for SharedRows {
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {
-        // A row page and a heap page that are being filled.
+        // A row page and a heap page being filled.
         2 * (PAGE_BYTES * workers) as u64
     }
 }
@@ -160,7 +160,7 @@ impl SinkWorker for SharedRowsWorker {
 struct Reader {
     rows: Arc<SharedRows>,
     columns: Vec<usize>,
-    /// From the start until all pages were handed out.
+    /// Set from the start until all pages have been handed out.
     unread: Mutex<Option<Unread>>,
     metrics: Arc<OperatorMetrics>,
 }
@@ -228,7 +228,7 @@ impl Source for Reader {
 struct ReaderWorker {
     reader: Arc<Reader>,
     page: Option<RowScan>,
-    /// A block of the page, and how many of its rows are out.
+    /// A block of the page, and how many of its rows have been emitted.
     block: Option<(RowBlock, usize)>,
 }
 

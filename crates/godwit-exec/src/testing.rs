@@ -1,5 +1,5 @@
-//! What tests of operators need: a query on a small pool, sources of given chunks for several workers, a sink that keeps
-//! what it gets, and random columns.
+//! Helpers for operator tests: a query on a small pool, sources of given chunks for several workers, a sink that keeps
+//! its input, and random columns.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,8 +17,8 @@ use parking_lot::{Condvar, Mutex, RwLock};
 
 use crate::WorkerPool;
 
-/// Whether all hashes of the process collide is one switch: tests that hash hold it for reading, those that set it for
-/// writing.
+/// Guards the process-wide switch that makes all hashes collide: tests that hash take it for reading, tests that set
+/// the switch for writing.
 pub(crate) static COLLISIONS: RwLock<()> = RwLock::new(());
 
 /// A pool and the shape of the work.
@@ -35,7 +35,7 @@ impl World {
         self.query_with(false)
     }
 
-    /// A query of which EXPLAIN ANALYZE shows all.
+    /// A query with profiling, as for EXPLAIN ANALYZE.
     pub(crate) fn profiled_query(&self) -> Arc<QueryContext> {
         self.query_with(true)
     }
@@ -56,7 +56,7 @@ impl World {
     }
 }
 
-/// Runs pipelines to their end.
+/// Runs pipelines to completion.
 pub(crate) fn run(query: &Arc<QueryContext>, pipelines: Vec<Pipeline>) -> Result<()> {
     let pool = WorkerPool::new(query.settings.workers).unwrap();
     let done: Arc<(Mutex<Option<Result<()>>>, Condvar)> = Arc::default();
@@ -128,7 +128,7 @@ impl SourceWorker for ChunksWorker {
     }
 }
 
-/// Passes chunks on, and does something for each.
+/// Passes chunks on, and calls a function for each.
 pub(crate) struct ForEachChunk {
     action: Box<dyn Fn() + Send + Sync>,
     metrics: Arc<OperatorMetrics>,
@@ -165,7 +165,7 @@ impl TransformWorker for ForEachChunkWorker {
     }
 }
 
-/// Keeps the rows it gets, as values.
+/// Keeps its input rows, as values.
 pub(crate) struct Collected {
     rows: Mutex<Vec<Row>>,
     chunk_rows: usize,
@@ -376,7 +376,7 @@ fn random_string(seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// The condition that one column of such a row is less than another, of the same type.
+/// The condition that one column is less than another of the same type.
 pub(crate) fn is_less(left: usize, right: usize, types: &RowType) -> Predicate {
     let mut plan = Plan::new();
     let ty = sql_type(&types[left].logical).expect("a type of SQL");

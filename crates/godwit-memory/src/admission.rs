@@ -1,4 +1,4 @@
-//! Admission: queries get the memory that they can't do without before they begin, or wait in line for it.
+//! Admission: queries are promised the memory that they can't do without before they start, or wait in line for it.
 //!
 //! ```text
 //!              fits, or nothing runs
@@ -7,15 +7,15 @@
 //!                  └── its turn ─────▶ Admission
 //! ```
 //!
-//! A promise isn't charged to the ledger: it is the part of the limit that [grants](crate::MemoryClaim) leave alone, for the
-//! pages that a query pins while it works. Promises take at most [`promised_bytes_max`] of the limit. The line
-//! is strictly first come, first served, so that a large query isn't overtaken forever.
+//! A promise isn't charged to the ledger: it is a part of the limit that [grants](crate::MemoryClaim) don't touch, for
+//! the pages that a query pins while it runs. Promises take at most [`promised_bytes_max`] of the limit. The line is
+//! strictly first come, first served, so that a large query isn't overtaken forever.
 //!
-//! Queries whose results nobody reads don't run. If every query that was let in waits for its reader, the thread that
-//! should read may itself be waiting for the result of a query in line: then the first in line is let in
+//! Queries whose results nobody reads make no progress. If all admitted queries wait for their readers, the thread that
+//! should read may itself be waiting for the result of a query in line: then the first in line is admitted
 //! ([`advance_past_stalled`]).
 //!
-//! Latch order: the line is a leaf; a query that is let in is started after the latch is released.
+//! Latch order: the line is a leaf; an admitted query is started after the latch is released.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -43,17 +43,17 @@ struct Line {
 /// A query that asks to run.
 #[derive(Debug, Clone)]
 pub struct AdmissionRequest {
-    /// Name of the query in errors.
+    /// Name of the query in error messages.
     pub name: String,
     /// The memory that it can't do without.
     pub minimum_bytes: u64,
-    /// Others wait for it: it is let in without a look at the line.
+    /// Others wait for it: it is admitted regardless of the line.
     pub at_once: bool,
     /// Counts the memory that it holds.
     pub owner: Arc<OwnerCounters>,
 }
 
-/// Called once: with an admission when it is its turn, with `None` if it gave up.
+/// Called once: with an admission when its turn comes, with `None` if it gave up.
 type Start = Box<dyn FnOnce(Option<Admission>) + Send>;
 
 struct Waiter {
@@ -63,17 +63,17 @@ struct Waiter {
 }
 
 impl AdmissionLine {
-    /// Bytes promised to all who were let in.
+    /// Bytes promised to all admitted queries.
     pub(crate) fn promised_bytes(&self) -> u64 {
         self.0.lock().promised_bytes
     }
 
-    /// Do several queries run?
+    /// Whether several queries are running.
     pub(crate) fn has_several(&self) -> bool {
         self.0.lock().admitted.len() > 1
     }
 
-    /// Names of the queries that were let in and the bytes that they hold, the largest first.
+    /// Names of the admitted queries and the bytes that they hold, largest first.
     pub(crate) fn holders(&self) -> Vec<(String, u64)> {
         let hold = |request: &AdmissionRequest| (request.name.clone(), request.owner.reserved_bytes());
         let mut holders: Vec<_> = self.0.lock().admitted.values().map(hold).collect();
@@ -115,23 +115,23 @@ pub(crate) fn admit(pool: &Arc<Pool>, request: AdmissionRequest, start: Start) -
     Some(Waiting { pool: pool.clone(), id })
 }
 
-/// Lets in the queries at the head of the line, as long as there is room.
+/// Admits queries from the head of the line as long as there is room.
 pub(crate) fn advance(pool: &Arc<Pool>) {
     let limit = pool.ledger.limit_bytes();
     while let_in_first(pool, |line, request| line.has_room(request.minimum_bytes, limit)) {}
 }
 
-/// Lets in one query if all that were let in wait for their readers.
+/// Admits one query if all admitted ones wait for their readers.
 pub(crate) fn advance_past_stalled(pool: &Arc<Pool>) {
     let_in_first(pool, |line, _| line.admitted.values().all(|running| running.owner.is_stalled_for(STALL_MIN)));
 }
 
-/// Does any query wait?
+/// Whether any query is waiting.
 pub(crate) fn has_line(pool: &Pool) -> bool {
     !pool.admission.0.lock().waiting.is_empty()
 }
 
-/// Lets in the first query in line if `may_start`; false if none was let in.
+/// Admits the first query in line if `may_start`; returns false if none was admitted.
 fn let_in_first(pool: &Arc<Pool>, may_start: impl Fn(&Line, &AdmissionRequest) -> bool) -> bool {
     let mut line = pool.admission.0.lock();
     if !line.waiting.front().is_some_and(|first| may_start(&line, &first.request)) {
@@ -144,7 +144,7 @@ fn let_in_first(pool: &Arc<Pool>, may_start: impl Fn(&Line, &AdmissionRequest) -
     true
 }
 
-/// The right to run; what was promised is free again when it is dropped.
+/// The right to run; dropping it frees the promised memory.
 pub struct Admission {
     pool: Arc<Pool>,
     id: u64,
@@ -175,7 +175,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Leaves the line; `start` is called without an admission, unless it was called already.
+    /// Leaves the line; `start` is called without an admission, unless it has already been called.
     pub fn give_up(&self) {
         let left = {
             let mut line = self.pool.admission.0.lock();

@@ -9,10 +9,10 @@
 //! ```
 //!
 //! The first touch of a frame makes its whole huge page resident, so opening a block makes all its frames idle:
-//! *used + idle* is an honest upper bound of what is resident. Frames go back to the system as whole blocks where
-//! possible; a block of which only a part goes back is taken out of the kernel's huge-page care, which would otherwise
-//! fill the holes again. Where huge pages are slow to come by (`huge_pages.rs`), a block is opened in small ones, and the
-//! kernel may gather them into a huge one later, beside queries.
+//! *used + idle* is an honest upper bound on what is resident. Frames go back to the system as whole blocks where
+//! possible; a block of which only a part goes back is excluded from the kernel's huge pages, which would otherwise
+//! fill the holes again. Where huge pages are slow to get (`huge_pages.rs`), a block is opened in small pages, and the
+//! kernel may collapse them into a huge one later, in the background.
 
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
@@ -32,7 +32,7 @@ const BLOCKS: usize = ARENA_BYTES / HUGE_PAGE_BYTES;
 const _: () = assert!(BLOCK_FRAMES == 8, "a block is a byte of the masks");
 const _: () = assert!(BLOCK_FRAMES * BLOCKS == u128::BITS as usize, "an arena is a mask");
 
-/// Zeroed memory straight from the system, on huge pages where it is large enough and they pay.
+/// Zeroed memory straight from the system, on huge pages if it is large enough and they pay off.
 pub(crate) struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
@@ -45,13 +45,13 @@ impl Mapping {
     fn new(bytes: usize, huge_pages: &HugePages) -> Result<Self> {
         let start = map(bytes)?;
         if bytes >= HUGE_PAGE_BYTES {
-            // SAFETY: the range was mapped just now.
+            // SAFETY: the range has just been mapped.
             unsafe { huge_pages.prepare(start, bytes) };
         }
         Ok(Self { start, bytes })
     }
 
-    /// Forgets to unmap; [`from_raw`](Self::from_raw) remembers.
+    /// Gives up ownership without unmapping; [`from_raw`](Self::from_raw) takes it back.
     pub(crate) fn into_raw(self) -> NonNull<u8> {
         ManuallyDrop::new(self).start
     }
@@ -72,20 +72,21 @@ impl Drop for Mapping {
 
 struct Arena {
     mapping: Mapping,
-    /// Frames that are resident and free, a bit each.
+    /// Frames that are resident and free, one bit each.
     idle: u128,
-    /// Frames that aren't resident. What is neither idle nor absent is used, or on its way to the system.
+    /// Frames that aren't resident. Frames that are neither idle nor absent are used, or are being released to the
+    /// system.
     absent: u128,
-    /// Blocks that the kernel mustn't make huge pages of, because they have holes.
+    /// Blocks that the kernel mustn't turn into huge pages, because they have holes.
     holed_blocks: u16,
-    /// Blocks that were opened in small pages, and stay so unless the kernel gathers them.
+    /// Blocks that were opened in small pages, and stay that way unless the kernel collapses them.
     small_blocks: u16,
 }
 
 impl Arena {
     fn new() -> Result<Self> {
         let mapping = Mapping { start: map(ARENA_BYTES)?, bytes: ARENA_BYTES };
-        // SAFETY: the range was mapped just now.
+        // SAFETY: the range has just been mapped.
         unsafe { advise_huge(mapping.start, ARENA_BYTES, true) };
         Ok(Self { mapping, idle: 0, absent: u128::MAX, holed_blocks: 0, small_blocks: 0 })
     }
@@ -96,7 +97,7 @@ impl Arena {
         unsafe { self.mapping.start.add(frame * PAGE_BYTES) }
     }
 
-    /// The frame with the lowest address that can be had: lowest, so that arenas at the end run empty.
+    /// The idle frame with the lowest address, so that the last arenas empty out.
     fn take_idle(&mut self) -> NonNull<u8> {
         let frame = self.idle.trailing_zeros() as usize;
         self.idle &= !(1 << frame);
@@ -115,7 +116,7 @@ impl Arena {
         self.holed_blocks & (1 << block) != 0
     }
 
-    /// Makes an absent block idle as a whole; false if there is none.
+    /// Makes a whole absent block idle; returns false if there is none.
     fn open_block(&mut self, huge_pages: &HugePages) -> bool {
         let Some(block) = (0..BLOCKS).find(|&block| self.absent & block_mask(block) == block_mask(block)) else {
             return false;
@@ -132,7 +133,7 @@ impl Arena {
         unsafe {
             if self.small_blocks & (1 << block) == 0 && !huge_pages.prepare(start, HUGE_PAGE_BYTES) {
                 self.small_blocks |= 1 << block;
-                // A page that is there keeps the next faults small.
+                // With one small page present, further faults in the block stay small.
                 start.write_volatile(0);
                 advise_huge(start, HUGE_PAGE_BYTES, true);
             }
@@ -166,9 +167,9 @@ fn block_mask(block: usize) -> u128 {
     0xff << (block * BLOCK_FRAMES)
 }
 
-/// Frames of one block on their way to the system; until they are marked absent, nothing else can take them. A whole
-/// block is released with its absent frames: those can't be taken either, because the block is no longer marked as
-/// holed, and it can't be opened before all its frames are absent.
+/// Frames of one block that are being released to the system; until they are marked absent, nothing else can take them.
+/// A whole block is released with its absent frames: those can't be taken either, because the block is no longer marked
+/// as holed, and it can't be opened before all its frames are absent.
 struct Release {
     block_start: NonNull<u8>,
     block: usize,
@@ -180,8 +181,8 @@ struct Release {
 
 impl Release {
     fn run(&self) {
-        // SAFETY: the block is part of a mapped arena, which isn't unmapped while frames are on their way; the frames
-        // released are free, and can't be taken before they are marked absent.
+        // SAFETY: the block is part of a mapped arena, which isn't unmapped while frames are being released; these
+        // frames are free, and can't be taken before they are marked absent.
         unsafe {
             if let Some(huge) = self.change {
                 advise_huge(self.block_start, HUGE_PAGE_BYTES, huge);
@@ -276,7 +277,7 @@ impl Arenas {
     }
 }
 
-/// Chooses what to release: a block that is idle as a whole, else the idle frames of some block; from the end, because
+/// Chooses what to release: a block that is entirely idle, or else the idle frames of some block; from the end, because
 /// allocation takes from the front.
 fn take_release(arenas: &mut BTreeMap<usize, Arena>) -> Option<(usize, Release)> {
     for (&start, arena) in arenas.iter_mut().rev() {
@@ -293,7 +294,7 @@ fn take_release(arenas: &mut BTreeMap<usize, Arena>) -> Option<(usize, Release)>
 mod tests {
     use super::*;
 
-    /// As much of a frame as is looked at: Miri takes its time.
+    /// How much of a frame the tests check: Miri is slow.
     const LOOKED_AT: usize = if cfg!(miri) { 64 } else { PAGE_BYTES };
 
     fn fill(frame: NonNull<u8>, byte: u8) {

@@ -1,9 +1,10 @@
-//! The program's own code in memory: most of it runs once, while a statement is planned, and stays resident for nothing.
+//! The program's own code in memory: most of it runs once, while a statement is planned, and stays resident for no
+//! benefit.
 //!
-//! The kernel maps code in when it first runs, 64 KiB at a time, and keeps it mapped; a shell that has planned one query
-//! holds some 50 MiB of it. Those pages are copies of the program's file: they can be unmapped at any moment, and what runs
-//! again comes back from the page cache for some microseconds a piece. Under a tight limit that is the cheapest memory
-//! there is.
+//! The kernel maps code in when it first runs, 64 KiB at a time, and keeps it mapped; a shell that has planned one
+//! query holds some 50 MiB of it. Those pages are copies of the program's file: they can be unmapped at any moment, and
+//! code that runs again is mapped from the page cache at a few microseconds apiece. Under a tight limit that is the
+//! cheapest memory to reclaim.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rustix::mm::Advice;
 
-/// Hot code is back within a millisecond; more often than this it would be a cost.
+/// Minimum time between releases. Hot code is back within a millisecond; more frequent releases would cost too much.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// The mappings of the program's code, found on first use.
@@ -23,7 +24,7 @@ pub(crate) struct CodePages {
 }
 
 impl CodePages {
-    /// Unmaps the code; what still runs is mapped in again. False if that was done a moment ago.
+    /// Unmaps the code; what still runs is mapped in again. Returns false if that was done a moment ago.
     pub(crate) fn release(&self) -> bool {
         {
             let mut released = self.released.lock();
@@ -37,7 +38,7 @@ impl CodePages {
             // executable and not writable, and the program has no text relocations), and mapped until the process ends.
             // Dropping such pages loses nothing: the next access reads the same bytes from the file.
             let dropped = unsafe { rustix::mm::madvise(mapping.start as *mut _, mapping.len(), Advice::LinuxDontNeed) };
-            // Advice only: what stays costs memory, not correctness.
+            // Advice only: pages that stay cost memory, not correctness.
             let _ = dropped;
         }
         true

@@ -1,15 +1,15 @@
-//! How spilled pages are encoded, and which encoding pays.
+//! Encodings of spilled pages, and the choice of the cheapest one.
 //!
-//! Compression costs processor time and saves disk time. Processor time always counts. Disk time counts as far as a
-//! worker waits for it, whether for a page to be written or to be read back:
+//! Compression costs processor time and saves disk time. Processor time always counts. Disk time counts only to the
+//! extent that workers wait for it, whether for a page to be written or to be read back:
 //!
 //! ```text
 //!   cost of a byte = encoding + decoding + waiting share × (write + read back) × size after / size before
 //! ```
 //!
-//! All of it is measured where the work is done: the encodings on a page of the running query once in a while, the
-//! disk by its batches, the waiting share since the last decision. The cheapest encoding wins, until it is measured
-//! again. With a fast disk, or with workers that never wait, that is none.
+//! All of it is measured on the actual work: the encodings now and then on a page of the running query, the disk by its
+//! batches, the waiting share since the last decision. The cheapest encoding wins, until the next decision. With a fast
+//! disk, or with workers that never wait, that is no compression.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -18,13 +18,13 @@ use godwit_common::{Error, Named, Result};
 use godwit_io::ALIGNMENT_BYTES;
 use parking_lot::Mutex;
 
-/// Level 1 of zstd: the higher ones cost more than any disk saves.
+/// Level 1 of zstd: higher levels cost more than they save on any disk.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Sampling step: every n-th page is encoded in a different way, to measure what that costs and saves.
+/// Sampling step: every n-th page is encoded in a different way, to measure the cost and the saving.
 const SAMPLE_PAGES: u64 = 64;
 
-/// How often the encoding is chosen again: rarely enough that the share of waiting means something.
+/// How often the encoding is reconsidered: rarely enough that the waiting share is meaningful.
 const DECISION_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A change of codec must promise to save one n-th of the cost: less is noise.
@@ -33,17 +33,17 @@ const GAIN_SHARE_MIN: f64 = 8.0;
 /// Weight of a new measurement in the running average.
 const NEW_WEIGHT: f64 = 0.25;
 
-/// What is done with spilled pages.
+/// Whether and how spilled pages are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SpillCompression {
-    /// What pays, by measurement.
+    /// Whichever is cheapest, by measurement.
     #[default]
     Auto,
     /// Never compressed.
     None,
-    /// Compressed by LZ4.
+    /// Compressed with LZ4.
     Lz4,
-    /// Compressed by zstd at its first level.
+    /// Compressed with zstd at level 1.
     Zstd,
 }
 
@@ -57,9 +57,9 @@ impl Named for SpillCompression {
 pub enum Codec {
     /// As it is.
     Plain,
-    /// By LZ4.
+    /// With LZ4.
     Lz4,
-    /// By zstd at its first level.
+    /// With zstd at level 1.
     Zstd,
 }
 
@@ -74,13 +74,13 @@ impl Codec {
         }
     }
 
-    /// Upper bound of LZ4's output for `bytes` bytes, reached by input that it can't compress.
+    /// Upper bound of LZ4's output for `bytes` bytes, reached for incompressible input.
     pub const fn encoded_bytes_max(bytes: usize) -> usize {
         bytes + bytes / 8 + ALIGNMENT_BYTES
     }
 
-    /// Encodes `content` into `target`, which has [`encoded_bytes_max`](Self::encoded_bytes_max); the size, or `None` if this
-    /// codec can't.
+    /// Encodes `content` into `target`, which has [`encoded_bytes_max`](Self::encoded_bytes_max); returns the size, or
+    /// `None` if this codec can't encode it.
     pub fn encode(self, content: &[u8], target: &mut [u8]) -> Option<usize> {
         match self {
             Codec::Plain => None,
@@ -89,7 +89,7 @@ impl Codec {
         }
     }
 
-    /// Decodes what [`encode`](Self::encode) made into as many bytes as it was made of.
+    /// Decodes the output of [`encode`](Self::encode) into `content`, which has the original length.
     pub fn decode(self, encoded: &[u8], content: &mut [u8]) -> Result<()> {
         let decoded = match self {
             Codec::Plain => unreachable!("plain bytes are read in place"),
@@ -103,12 +103,12 @@ impl Codec {
     }
 }
 
-/// What a codec costs and saves, for each byte of a page.
+/// The cost and saving of a codec, per byte of a page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measure {
     encode_nanos: f64,
     decode_nanos: f64,
-    /// Size after by size before.
+    /// Size after divided by size before.
     ratio: f64,
     is_known: bool,
 }
@@ -118,14 +118,14 @@ pub(crate) struct CodecChooser {
     setting: AtomicU8,
     current: AtomicU8,
     pages: AtomicU64,
-    /// Time that workers waited for spilled pages to be written or read, in total.
+    /// Total time that workers have waited for spilled pages to be written or read.
     waited_nanos: AtomicU64,
     measured: Mutex<Measured>,
 }
 
 struct Measured {
     codecs: [Measure; CODECS.len()],
-    /// Time of the disk for a byte written.
+    /// Disk time per byte written.
     disk_nanos: f64,
     decided_at: Instant,
     waited_nanos: u64,
@@ -160,7 +160,7 @@ impl CodecChooser {
         self.setting.store(setting as u8, Relaxed);
     }
 
-    /// The name of what most pages are encoded with now.
+    /// The name of the codec that most pages are currently encoded with.
     pub(crate) fn current_name(&self) -> &'static str {
         self.current().name()
     }
@@ -174,7 +174,7 @@ impl CodecChooser {
         }
     }
 
-    /// The codec for the next page: the current one, or once in a while another, to be measured.
+    /// The codec for the next page: the current one, or every now and then another one, to measure it.
     pub(crate) fn next(&self) -> Codec {
         let page = self.pages.fetch_add(1, Relaxed);
         if self.setting() == SpillCompression::Auto && page % SAMPLE_PAGES == SAMPLE_PAGES - 1 {
@@ -183,7 +183,7 @@ impl CodecChooser {
         self.current()
     }
 
-    /// A page of `bytes` was encoded into `encoded_bytes`.
+    /// Records that a page of `bytes` was encoded into `encoded_bytes`.
     pub(crate) fn note_encoded(&self, codec: Codec, bytes: usize, encoded_bytes: usize, took: Duration) {
         self.measure(codec, |measure| {
             average(&mut measure.encode_nanos, took.as_nanos() as f64 / bytes as f64);
@@ -192,7 +192,7 @@ impl CodecChooser {
         });
     }
 
-    /// A page of `bytes` was decoded.
+    /// Records that a page of `bytes` was decoded.
     pub(crate) fn note_decoded(&self, codec: Codec, bytes: usize, took: Duration) {
         self.measure(codec, |measure| average(&mut measure.decode_nanos, took.as_nanos() as f64 / bytes as f64));
     }
@@ -201,12 +201,12 @@ impl CodecChooser {
         note(&mut self.measured.lock().codecs[codec as usize]);
     }
 
-    /// A worker waited for a spilled page.
+    /// Records that a worker waited for a spilled page.
     pub(crate) fn note_waited(&self, took: Duration) {
         self.waited_nanos.fetch_add(took.as_nanos() as u64, Relaxed);
     }
 
-    /// A batch of `bytes` was written while `batches` were under way. Decides again if it is time.
+    /// Records that a batch of `bytes` was written while `batches` were in flight. Reconsiders the codec if it is time.
     pub(crate) fn note_written(&self, bytes: usize, took: Duration, batches: usize) {
         let mut measured = self.measured.lock();
         average(&mut measured.disk_nanos, took.as_nanos() as f64 / bytes as f64 / batches as f64);
@@ -228,11 +228,11 @@ fn average(average: &mut f64, new: f64) {
     *average = if *average == 0.0 { new } else { *average + NEW_WEIGHT * (new - *average) };
 }
 
-/// The codec with the least cost for a byte; `current` unless another is clearly cheaper.
+/// The codec with the lowest cost per byte; `current` unless another is clearly cheaper.
 fn cheapest(codecs: &[Measure; CODECS.len()], disk_nanos: f64, waiting_share: f64, current: Codec) -> Codec {
     let cost = |codec: Codec| {
         let Measure { encode_nanos, decode_nanos, ratio, is_known } = codecs[codec as usize];
-        // What is written is read back once, about as fast.
+        // Assumes that a written page is read back once, about as fast.
         let disk = 2.0 * disk_nanos * ratio * waiting_share;
         if is_known { encode_nanos + decode_nanos + disk } else { f64::INFINITY }
     };

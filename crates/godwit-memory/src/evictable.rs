@@ -1,4 +1,4 @@
-//! Who holds unpinned pages: computed on demand, so that pins and unpins don't pay for it.
+//! Which owners hold unpinned pages: computed on demand, so that pinning and unpinning don't pay for it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,17 +38,17 @@ impl EvictableBytes {
         found
     }
 
-    /// Of the pool.
+    /// The pool's evictable bytes.
     pub fn total(&self) -> TagBytes {
         self.total
     }
 
-    /// Of an owner.
+    /// An owner's evictable bytes.
     pub fn of(&self, owner: &Arc<OwnerCounters>) -> TagBytes {
         self.by_owner.get(&Arc::as_ptr(owner).addr()).copied().unwrap_or_default()
     }
 
-    /// Of an object.
+    /// An object's evictable bytes.
     pub fn of_object(&self, object: &Object) -> u64 {
         self.by_object.get(&object.id()).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! The temporary memory manager: grants of memory to operators that would use more than there is.
+//! The temporary memory manager: grants memory to operators that would use more than there is.
 //!
 //! ```text
 //! limit │ working memory: promises to admitted queries │ grants to claims │
@@ -8,16 +8,16 @@
 //!                                                         └──── report ─────┘  └─┘ settle: less, if others asked
 //! ```
 //!
-//! All claims of the database are divided as if they were of one pipeline, by the [`MemoryPolicy`]. A grant is real: the
-//! grants that are held never add up to more than the part of the limit that is for them, no grant is larger than
-//! what could be pinned right now, and whatever else is in that part are pages that can be evicted. An operator may
-//! pin and reserve up to its grant; pages beyond it are left to eviction. Only the minimum is given in any case; it is
-//! taken from working memory. The ledger is charged when pages are pinned, not when they are granted: reserving a grant
-//! would evict the very pages that its holder is about to pin.
+//! The [`MemoryPolicy`] divides memory among all claims of the database as if they belonged to one pipeline. A grant is
+//! real: the grants held never add up to more than their part of the limit, no grant is larger than what could be
+//! pinned right now, and whatever else occupies that part are pages that can be evicted. An operator may pin and
+//! reserve up to its grant; pages beyond it are left to eviction. Only the minimum is always granted; it is taken from
+//! working memory. The ledger is charged when pages are pinned, not when they are granted: reserving a grant would
+//! evict the very pages that its holder is about to pin.
 //!
 //! *Reclaim*: a request that gets less than its share, because others were there first, asks those who hold more than
 //! theirs for the difference. A holder that was asked gives it back at its next fixed point ([`MemoryClaim::settle`])
-//! and spills what it holds beyond; the asking operator gets it with its next request.
+//! and spills the excess; the asking operator gets it with its next request.
 //!
 //! An owner (a query, a connection) may have a limit of its own on what its operators are granted together.
 //!
@@ -50,7 +50,7 @@ struct Entry {
     /// `None` while nothing is claimed.
     need: Option<Need>,
     owner: Option<Owner>,
-    /// What the holder is to go down to; [`NOT_ASKED`] if nothing was asked of it.
+    /// The size that the holder was asked to shrink to; [`NOT_ASKED`] if it wasn't asked.
     asked_bytes: Arc<AtomicU64>,
 }
 
@@ -67,7 +67,7 @@ impl ClaimTable {
 }
 
 impl Claims {
-    /// The needs of the claims that count for `owner`, or of all.
+    /// The needs of the claims that are charged to `owner`, or of all.
     fn needs_of<'a>(&'a self, owner: Option<&'a Arc<OwnerCounters>>) -> impl Iterator<Item = (u64, Need)> + 'a {
         let counts = move |entry: &Entry| {
             owner.is_none_or(|owner| owners(entry.owner.as_ref()).any(|other| Arc::ptr_eq(other, owner)))
@@ -75,7 +75,7 @@ impl Claims {
         self.by_id.iter().filter(move |(_, entry)| counts(entry)).filter_map(|(&id, entry)| Some((id, entry.need?)))
     }
 
-    /// What claim `id` gets of `total_bytes` beside the other claims of `owner`.
+    /// The share of `total_bytes` that claim `id` gets alongside the other claims of `owner`.
     fn share_of(&self, id: u64, owner: Option<&Arc<OwnerCounters>>, total_bytes: u64) -> u64 {
         let (ids, needs): (Vec<u64>, Vec<Need>) = self.needs_of(owner).unzip();
         let asking = ids.iter().position(|&other| other == id).expect("the claim has a need");
@@ -86,8 +86,7 @@ impl Claims {
         self.needs_of(None).filter_map(|(_, need)| need.granted_bytes).sum()
     }
 
-    /// If claim `id` was granted less than it would have got if it had been first, asks those who hold more than they
-    /// would have got to go down to that.
+    /// If claim `id` was granted less than its share, asks those who hold more than their share to shrink to it.
     fn ask_for_share(&self, id: u64, granted: u64, total_bytes: u64) {
         let (ids, mut needs): (Vec<u64>, Vec<Need>) = self.needs_of(None).unzip();
         let held: Vec<Option<u64>> = needs.iter_mut().map(|need| need.granted_bytes.take()).collect();
@@ -111,18 +110,18 @@ fn total_bytes(pool: &Pool) -> u64 {
     limit.saturating_sub(working_bytes(limit).max(pool.admission.promised_bytes()))
 }
 
-/// What could be granted now to a claim if it were the only one to ask.
+/// What could be granted right now to a claim if no others asked.
 pub(crate) fn grantable_bytes(pool: &Pool) -> u64 {
     total_bytes(pool).saturating_sub(pool.claims.0.lock().granted_bytes())
 }
 
 /// An operator's claim on memory; drop it to give everything back. Its methods are called at the operator's fixed
-/// points, by one thread at a time; [`settle`](Self::settle) by any of its workers, whenever one could give something
-/// back.
+/// points, by one thread at a time; only [`settle`](Self::settle) by any of its workers, whenever one could give
+/// something back.
 pub struct MemoryClaim {
     pool: Arc<Pool>,
     id: u64,
-    /// What is granted.
+    /// The granted bytes.
     granted_bytes: AtomicU64,
     asked_bytes: Arc<AtomicU64>,
 }
@@ -137,15 +136,15 @@ impl MemoryClaim {
         Self { pool: pool.clone(), id, granted_bytes: AtomicU64::new(0), asked_bytes }
     }
 
-    /// Reports what the operator could use, what it can't do without, and what a byte that it lacks costs (the width of
-    /// the rows that it would have to write out instead). What was granted before is given back.
+    /// Reports how much the operator could use, how much it can't do without, and the cost of each missing byte (the
+    /// width of the rows that it would have to write out instead). Any earlier grant is given back.
     pub fn report(&self, size_bytes: u64, minimum_bytes: u64, weight: f64) {
         assert!(weight > 0.0);
         let need = Need { size_bytes, minimum_bytes, weight, granted_bytes: None };
         self.set_need(Some(need).filter(|_| size_bytes > 0));
     }
 
-    /// The operator's share of the memory, at most what it reported. It is held until the next report.
+    /// The operator's share of the memory, at most what it reported. The grant is held until the next report.
     pub fn request(&self) -> u64 {
         let obtainable = self.pool.obtainable_bytes();
         let total = total_bytes(&self.pool);
@@ -168,7 +167,7 @@ impl MemoryClaim {
         granted
     }
 
-    /// What is granted, less what others have asked for since the last call: that is given back with this call. A
+    /// The granted bytes, less those that others have asked for since the last call, which this call gives back. A
     /// caller that holds more than the result releases the rest at once. Costs nothing if nothing was asked for.
     pub fn settle(&self) -> u64 {
         if self.asked_bytes.load(Relaxed) != NOT_ASKED {
@@ -178,7 +177,7 @@ impl MemoryClaim {
             if let Some(need) = &mut entry.need
                 && need.granted_bytes.is_some_and(|granted| granted > asked)
             {
-                // Nor does it want more from now on: what was given back is for others.
+                // From now on it doesn't want more, either: what was given back is for others.
                 (need.granted_bytes, need.size_bytes) = (Some(asked), asked);
                 self.granted_bytes.store(asked, Relaxed);
             }
@@ -223,7 +222,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// 160 MiB of 240 can be granted.
+    /// Of 240 MiB, 160 can be granted.
     fn manager() -> BufferManager {
         BufferManager::new(BufferConfig::new(240 * MIB)).unwrap()
     }
@@ -312,7 +311,7 @@ mod tests {
         let memory = BufferManager::new(BufferConfig::new(LIMIT)).unwrap();
         let work = |seed: u64| {
             let claim = memory.claim();
-            // Left to eviction from turn to turn.
+            // Left to eviction between turns.
             let mut unpinned = Vec::new();
             for turn in 0..100 {
                 claim.report((1 + (seed * 7 + turn * 5) % 23) * MIB, MIB, 1.0 + seed as f64);

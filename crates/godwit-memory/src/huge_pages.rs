@@ -1,11 +1,12 @@
-//! Whether new memory comes in huge pages.
+//! Decides whether new memory is backed by huge pages.
 //!
 //! On most machines the first touch of a huge page clears it in 0.1 ms, a fourth of what the faults of its small pages
 //! take, and lookups in it miss the TLB less often. A virtual machine may have given free memory back to its host,
-//! which then has to find it again while the page is cleared: 5 ms were seen, where small pages, which the kernel keeps
-//! at hand, took 0.7. Nothing tells which it is, so it is measured: after some small memory, one huge page is touched and
-//! timed; if that was slow, memory is small until [`PROBE_GROWTH`] times as much was taken. A process that has taken
-//! [`YOUNG_BYTES`] will go on for long, and takes what it gave back: its memory is huge.
+//! which then has to find it again while the page is cleared: 5 ms were observed, where small pages, which the kernel
+//! keeps at hand, took 0.7. There is no way to ask which is the case, so it is measured: after some memory in small
+//! pages, one huge page is touched and timed; if that was slow, memory comes in small pages until [`PROBE_GROWTH`]
+//! times as much has been taken. A process that has taken [`YOUNG_BYTES`] will probably run for long, and reuses what
+//! it gave back: it gets huge pages.
 //!
 //! ```text
 //!   small ──[next probe is reached]──► huge ──[a first touch was slow]──► small, the next probe is farther away
@@ -18,24 +19,24 @@ use std::time::{Duration, Instant};
 use crate::config::HUGE_PAGE_BYTES;
 use crate::system_memory::advise_huge;
 
-/// Memory that is small at first: a query that needs no more never pays for a probe.
+/// Memory that comes in small pages at first: a query that needs no more never pays for a probe.
 const SMALL_BYTES: u64 = 8 << 20;
 
-/// How much farther away each next probe is: a probe costs little compared with what small pages cost up to it.
+/// The factor between one probe and the next: a probe costs little compared with the small pages before it.
 const PROBE_GROWTH: u64 = 4;
 
-/// Memory that a process takes before the probes end. With probes that go on, joins of TPC-H that run again and again took
-/// up to 1.4 times as long: a slow one made memory small that would have been quick.
+/// Memory that a process takes before probing ends. With continued probing, repeated TPC-H joins took up to 1.4 times
+/// as long: a slow probe switched to small pages where huge ones would have been fast.
 const YOUNG_BYTES: u64 = 256 << 20;
 
-/// A first touch that takes longer is slow: it would have taken no longer in small pages.
+/// A first touch that takes longer than this counts as slow: small pages would have taken no longer.
 const SLOW_TOUCH: Duration = Duration::from_micros(700);
 
-/// What new memory of a pool was found to be.
+/// What was measured for new memory of a pool.
 pub(crate) struct HugePages {
-    /// Memory that was prepared so far, in bytes.
+    /// Memory prepared so far, in bytes.
     prepared_bytes: AtomicU64,
-    /// Threshold from which it is huge.
+    /// Amount of memory from which huge pages are tried.
     probe_at_bytes: AtomicU64,
 }
 
@@ -46,7 +47,7 @@ impl Default for HugePages {
 }
 
 impl HugePages {
-    /// Decides on memory that hasn't been touched, and may touch its first byte; says whether it is huge.
+    /// Decides about untouched memory, and may touch its first byte; returns whether it uses huge pages.
     ///
     /// # Safety
     /// The range is mapped for writing, starts at a multiple of [`HUGE_PAGE_BYTES`], is at least that large, and isn't

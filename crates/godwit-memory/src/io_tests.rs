@@ -1,4 +1,4 @@
-//! What the I/O threads do: write ahead, read ahead, compress, fail.
+//! Tests of the I/O threads: write ahead, read ahead, compress, fail.
 
 use std::sync::Arc;
 use std::thread;
@@ -25,7 +25,7 @@ fn byte_of(page: u64, index: usize) -> u8 {
 
 fn page_of(manager: &BufferManager, number: u64) -> godwit_common::Result<Page> {
     let pinned = manager.allocate_page(MemoryTag::RowPage, Some(number as u32 % 5))?;
-    // SAFETY: the page was made here and has no other user.
+    // SAFETY: the page was created here and has no other user.
     for (index, byte) in unsafe { pinned.as_mut_slice() }.iter_mut().enumerate() {
         *byte = byte_of(number, index);
     }
@@ -139,7 +139,8 @@ fn a_damaged_compressed_page_is_an_error() {
     assert_empty(&manager, &files);
 }
 
-/// The same work with a fault at each write in turn: it ends with the right pages or a clear error, and never hangs.
+/// The same work with a fault at each write in turn: it ends with the right pages or with a clear error, and never
+/// hangs.
 #[test]
 fn a_fault_at_any_write_is_a_clear_error_and_the_pool_goes_on() {
     for fault in [Fault::DiskFull, Fault::ShortWrite, Fault::Broken] {
@@ -196,7 +197,7 @@ fn the_policy_decides_between_cached_and_temporary_pages() {
         // Cached pages, then the partition needed last.
         (EvictionPolicy::PersistentFirst, ["cached", "partition 3", "partition 1"]),
         (EvictionPolicy::TemporaryFirst, ["partition 3", "partition 1", "cached"]),
-        // As they were used.
+        // In the order in which they were used.
         (EvictionPolicy::Mixed, ["partition 1", "cached", "partition 3"]),
     ] {
         let (manager, _files) = pool_of(8, SpillCompression::None);
@@ -255,7 +256,7 @@ fn large_pages_are_compressed_like_small_ones() {
         let pages: Vec<_> = (0..12)
             .map(|number| {
                 let pinned = manager.allocate_large(BYTES, MemoryTag::HeapPage).unwrap();
-                // SAFETY: the page was made here and has no other user.
+                // SAFETY: the page was created here and has no other user.
                 for (index, byte) in unsafe { pinned.as_mut_slice() }.iter_mut().enumerate() {
                     *byte = byte_of(number, index);
                 }

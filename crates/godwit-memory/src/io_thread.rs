@@ -1,8 +1,8 @@
-//! Threads that move pages between memory and disk while workers go on.
+//! Threads that move pages between memory and disk while workers carry on.
 //!
-//! A thread takes a batch from the queue, latches its pages, has all requests under way at once, and settles them. There
-//! are a few of them, so that one prepares a batch while another waits for the disk. They are started when the first
-//! page has to be written or read ahead, and end when there is nothing to do.
+//! A thread takes a batch from the queue, latches its pages, submits all requests at once, and settles them. There are
+//! a few threads, so that one prepares a batch while another waits for the disk. They are started when the first page
+//! has to be written or read ahead, and end when there is nothing left to do.
 
 use std::cell::RefCell;
 use std::io;
@@ -23,17 +23,17 @@ use crate::pool::Pool;
 use crate::queue::{EvictionQueue, Work, WriteAhead};
 use crate::temporary::DiskCopy;
 
-/// An I/O thread runs batches, and no deep recursion.
+/// An I/O thread runs batches, without deep recursion.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// How the threads of a pool are to talk to the system, and how they do.
+/// The I/O method that the threads of a pool are configured to use, and the one that they actually use.
 #[derive(Clone)]
 pub(crate) struct IoSettings(Arc<Inner>);
 
 struct Inner {
     method: AtomicU8,
     description: Mutex<Option<String>>,
-    /// Batches of writes under way.
+    /// Number of write batches in flight.
     writing: AtomicUsize,
 }
 
@@ -63,7 +63,7 @@ impl IoSettings {
         self.0.description.lock().clone()
     }
 
-    /// A queue of the kind that was set; the plain way if the system no longer offers it.
+    /// A queue of the configured kind; the plain one if the system no longer offers that.
     fn open(&self) -> Box<dyn RequestQueue> {
         let (queue, description) = open_queue(self.method(), QUEUE_DEPTH)
             .unwrap_or_else(|error| (Box::new(SequentialQueue), format!("threads ({error})")));
@@ -72,7 +72,7 @@ impl IoSettings {
     }
 }
 
-/// Starts a thread. It ends with the queue, or when it has had nothing to do for a while.
+/// Starts a thread. It ends with the queue, or after having been idle for a while.
 pub(crate) fn start(queue: Arc<EvictionQueue>, ahead: WriteAhead, settings: IoSettings) -> io::Result<()> {
     let run = move || {
         let mut worker = Worker { queue: settings.open(), spare: RefCell::default() };
@@ -86,21 +86,21 @@ pub(crate) fn start(queue: Arc<EvictionQueue>, ahead: WriteAhead, settings: IoSe
     thread::Builder::new().name("godwit-io".into()).stack_size(STACK_BYTES).spawn(run).map(drop)
 }
 
-/// What a thread keeps between batches.
+/// State that a thread keeps between batches.
 struct Worker {
     queue: Box<dyn RequestQueue>,
     spare: RefCell<SpareBuffers>,
 }
 
-/// Buffers for pages of the usual size, kept from batch to batch: an allocator that gets and gives back megabytes for each
-/// batch comes to hold many times as much.
+/// Buffers for pages of the usual size, kept from batch to batch: an allocator from which each batch takes megabytes
+/// and gives them back ends up holding many times as much.
 type SpareBuffers = Vec<AlignedBuffer>;
 
-/// Size of the buffers that are kept.
+/// Size of these buffers.
 const SPARE_BYTES: usize = Codec::encoded_bytes_max(PAGE_BYTES);
 
-/// Room for a page of a batch that is or was compressed, in the worst case, counted while the batch is under way. No
-/// request fails because of it: while a batch is under way, those that look for victims wait.
+/// Worst-case room for a compressed page of a batch, charged while the batch is in flight. No request fails because of
+/// it: while a batch is in flight, requests that look for victims wait.
 struct SpillBuffer<'a> {
     pool: &'a Pool,
     spare: &'a RefCell<SpareBuffers>,
@@ -137,14 +137,14 @@ struct Latched<'a> {
 }
 
 impl Worker {
-    /// Writes pages and hands them back to the queue: ready, or where they were.
+    /// Writes pages and hands them back to the queue: as ready, or at their old place.
     fn write(&mut self, pages: Vec<Arc<PageInner>>) {
         let pool = Arc::clone(&pages[0].pool);
         let failure = self.write_latched(&pool, &pages).err();
         pool.queue.finish_write(pages, failure);
     }
 
-    /// Writes what can be latched; the error of the last page that couldn't be written.
+    /// Writes the pages that can be latched; returns the error of the last page that couldn't be written.
     fn write_latched(&mut self, pool: &Pool, pages: &[Arc<PageInner>]) -> Result<()> {
         let mut failure = Ok(());
         let mut buffers: Vec<Option<SpillBuffer<'_>>> = pages.iter().map(|_| None).collect();
@@ -192,7 +192,7 @@ impl Worker {
         failure
     }
 
-    /// Reads pages back, as far as there is room without a write.
+    /// Reads pages back as long as there is room without a write.
     fn read(&mut self, pages: Vec<Arc<PageInner>>) {
         let (pool, count) = (Arc::clone(&pages[0].pool), pages.len());
         self.read_latched(&pool, &pages);
@@ -229,7 +229,7 @@ impl Worker {
         self.queue.run(&mut requests);
         let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
         for (((latched, mut memory), buffer), result) in latched.into_iter().zip(memories).zip(buffers).zip(results) {
-            // A page that can't be read stays on disk: pinning it reports why.
+            // A page that can't be read stays on disk: pinning it will report why.
             let copy = copy_of(&latched);
             let filled = match (copy.encoded_stored_bytes(), &buffer) {
                 (Some(bytes), Some(buffer)) => {
@@ -245,8 +245,8 @@ impl Worker {
     }
 }
 
-/// Encodes a page that is being written, if that is chosen and makes it smaller, and takes a place for it. Returns what
-/// is to be stored there too.
+/// Encodes a page that is being written, if a codec is chosen and makes it smaller, and allocates space on disk for it.
+/// Returns the bytes to store there, too.
 fn prepare<'a, 'p>(
     pool: &'p Pool,
     spare: &'p RefCell<SpareBuffers>,
@@ -276,7 +276,7 @@ fn prepare<'a, 'p>(
 /// The content of a page that is being written.
 fn content_of(page: &PageInner) -> &[u8] {
     // SAFETY: a page that is being written stays in memory and has `charged_bytes` mapped bytes; they don't change,
-    // because the state refuses pins for that, and there was no pin when the write began.
+    // because the state refuses pins for writing, and there was no pin when the write began.
     unsafe { slice::from_raw_parts(page.memory().as_ptr(), page.charged_bytes()) }
 }
 
@@ -284,7 +284,7 @@ fn copy_of<'a>(latched: &'a Latched<'_>) -> &'a DiskCopy {
     latched.latch.as_ref().expect("an evicted page has a copy on disk")
 }
 
-/// Room and memory for a page on its way back; given back unless it becomes the page's.
+/// Room and memory for a page that is being read back; released unless it becomes the page's.
 struct ReadMemory<'a> {
     pool: &'a Pool,
     memory: Option<std::ptr::NonNull<u8>>,

@@ -1,8 +1,8 @@
-//! The books: how many bytes are in memory, for what, and for which owner.
+//! The ledger: how many bytes are in memory, for what, and for which owner.
 //!
-//! A charge has two halves. *Room* is the share of the limit: [`Ledger::try_take_room`] never lets the sum pass the
-//! limit; only the buffers of batches of I/O may, because they make memory free. The *label* says for which tag and
-//! which owners. An eviction takes the label off and hands the room to the request that asked for it, so that no other
+//! A charge has two halves. *Room* is the share of the limit: [`Ledger::try_take_room`] never lets the sum exceed the
+//! limit; only the buffers of I/O batches may, because they free memory. The *label* says for which tag and which
+//! owners. An eviction removes the label and hands the room to the request that asked for it, so that no other request
 //! can snatch it in between.
 
 use std::array;
@@ -62,7 +62,7 @@ impl Ledger {
         }
     }
 
-    /// Takes `bytes` whether they are free or not; the next to take room makes up for it.
+    /// Takes `bytes` whether they are free or not; the next request for room makes up for it.
     pub(crate) fn take_room_over_limit(&self, bytes: u64) {
         self.used_bytes.fetch_add(bytes, Relaxed);
     }

@@ -18,15 +18,16 @@
 //!   ProcessWatch  what grows outside of the pool                  (process.rs)
 //! ```
 //!
-//! Invariants: the ledger never passes the limit, except by the buffers of batches of I/O under way; a request that
+//! Invariants: the ledger never exceeds the limit, except by the buffers of I/O batches in flight; a request that
 //! doesn't fit evicts first and gets exactly what it evicted; a page whose last handle is dropped leaves memory and
-//! disk at once, or when a write of it that is under way has ended; the address of a page is stable while it is pinned
-//! and may differ when it comes back. An I/O thread waits for nothing but its files: it takes latches by `try_lock`,
-//! and only room that is free or ready. So a worker that waits for one, with any latch held, waits for the disk only.
+//! disk at once, or as soon as a write of it in flight has ended; the address of a page is stable while it is pinned
+//! and may differ when it comes back. An I/O thread waits for nothing but its files: it takes latches only with
+//! `try_lock`, and only room that is free or ready. So a worker that waits for an I/O thread, with any latch held,
+//! waits only for the disk.
 //!
 //! # Latch order
 //!
-//! 1. The latch of one page (`PageInner::disk`). A thread that holds one takes another only by `try_lock`, as an
+//! 1. The latch of one page (`PageInner::disk`). A thread that holds one takes another only with `try_lock`, as an
 //!    evictor does for the victim, and an I/O thread for the pages of a batch.
 //! 2. The queue, the arenas, the slots, the directory of the temporary files: leaves. A thread holds one of them at a
 //!    time, and calls nothing that could block on memory while it does.

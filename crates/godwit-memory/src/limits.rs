@@ -14,7 +14,7 @@ const DEFAULT_PERCENT: u64 = 80;
 /// Assumed where the system doesn't say how much memory it has.
 const FALLBACK_BYTES: u64 = 4 << 30;
 
-/// The limit if the user sets none, and the reason in words.
+/// The limit if the user sets none, and an explanation.
 pub fn default_memory_limit() -> (u64, String) {
     let (bytes, source) = available_memory(Path::new("/"));
     let limit = bytes / 100 * DEFAULT_PERCENT;
@@ -35,7 +35,7 @@ pub fn check_memory_limit(limit_bytes: u64, workers: usize) -> Result<()> {
     .with_hint("raise memory_limit or lower threads"))
 }
 
-/// The smallest of physical memory and the limits of the process's cgroups. `root` is "/", but for tests.
+/// The smallest of physical memory and the limits of the process's cgroups. `root` is "/", except in tests.
 fn available_memory(root: &Path) -> (u64, &'static str) {
     let physical = physical_memory(root).map_or((FALLBACK_BYTES, "assumed"), |bytes| (bytes, "physical memory"));
     [
@@ -77,8 +77,8 @@ fn cgroup_path(root: &Path, matches: impl Fn(&str) -> bool) -> Option<PathBuf> {
     })
 }
 
-/// A group is bound by its own limit and by those of the groups around it. In a container the path may be that of the
-/// host, of which only the mount's root exists here.
+/// A group is bound by its own limit and by those of its ancestors. In a container the path may be that on the host, of
+/// which only the mount's root exists here.
 fn smallest_limit(mount: &Path, path: &Path, file: &str) -> Option<u64> {
     path.ancestors()
         .filter_map(|group| fs::read_to_string(mount.join(group).join(file)).ok())

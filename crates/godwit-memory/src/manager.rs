@@ -22,7 +22,7 @@ use crate::statistics::MemoryStatistics;
 use crate::temporary::TempFile;
 
 /// Hands out memory, and moves pages to disk when it runs short. One per database; clones and [`scoped`](Self::scoped)
-/// children share the pool. All methods may be called by many threads at once.
+/// children share the pool. All methods may be called concurrently.
 #[derive(Clone)]
 pub struct BufferManager {
     pool: Arc<Pool>,
@@ -41,12 +41,12 @@ impl BufferManager {
         Ok(Self { pool: Arc::new(Pool::new(config, files)?), owner: None })
     }
 
-    /// The same pool; what is allocated through the child counts for `owner` and for the owners of this manager.
+    /// The same pool; allocations through the child are charged to `owner` and to the owners of this manager.
     pub fn scoped(&self, owner: Arc<OwnerCounters>) -> Self {
         Self { pool: Arc::clone(&self.pool), owner: Some(Owner::of_query(owner, self.owner.as_ref())) }
     }
 
-    /// The same pool; what is allocated through the child counts for `object`, and for no query.
+    /// The same pool; allocations through the child are charged to `object`, and to no query.
     pub fn for_object(&self, object: &Arc<Object>) -> Self {
         Self { pool: Arc::clone(&self.pool), owner: Some(Owner::Object(object.clone())) }
     }
@@ -56,8 +56,8 @@ impl BufferManager {
         self.owner.as_ref().and_then(Owner::object)
     }
 
-    /// The object that memory with a tag counts for when this manager allocates it: what outlives queries, or what an
-    /// operator holds under the tag; `None` if the owner has no name.
+    /// The object that memory with a tag is charged to when this manager allocates it: one that outlives queries, or
+    /// what an operator holds under the tag; `None` if the owner has no name.
     pub fn object_of(&self, tag: MemoryTag) -> Option<Arc<Object>> {
         self.owner.as_ref()?.object_of(tag, &self.pool.objects)
     }
@@ -67,7 +67,7 @@ impl BufferManager {
         self.pool.objects.root(kind, name)
     }
 
-    /// All objects, in the order in which they were made.
+    /// All objects, in the order in which they were created.
     pub fn objects(&self) -> Vec<Arc<Object>> {
         self.pool.objects.objects()
     }
@@ -80,7 +80,7 @@ impl BufferManager {
         Ok(reservation)
     }
 
-    /// As [`reserve`](Self::reserve), for callers with a fallback: `None` instead of an error. May evict too.
+    /// [`reserve`](Self::reserve) for callers with a fallback: `None` instead of an error. May evict, too.
     pub fn try_reserve(&self, bytes: usize, tag: MemoryTag) -> Option<Reservation> {
         self.reserve(bytes, tag).ok()
     }
@@ -91,36 +91,36 @@ impl BufferManager {
         Page::allocate(&self.pool, self.owner.as_ref(), PAGE_BYTES, tag, partition)
     }
 
-    /// Allocates a pinned page of any size, filled with zeros, that spills into a file of its own. Kept pinned it is
-    /// a good home for a hash table: zeroed by the system, on huge pages where they pay.
+    /// Allocates a pinned page of any size, filled with zeros, that spills into a file of its own. If kept pinned, it
+    /// is a good place for a hash table: zeroed by the system, on huge pages where they pay off.
     pub fn allocate_large(&self, bytes: usize, tag: MemoryTag) -> Result<PinnedPage> {
         Page::allocate_large(&self.pool, self.owner.as_ref(), bytes, tag)
     }
 
-    /// As [`allocate_large`](Self::allocate_large), for content that is written once and then only read.
+    /// [`allocate_large`](Self::allocate_large) for content that is written once and then only read.
     pub fn unfilled_page(&self, bytes: usize, tag: MemoryTag) -> Result<UnfilledPage> {
         UnfilledPage::large(&self.pool, self.owner.as_ref(), bytes, tag)
     }
 
-    /// Allocates a page of [`PAGE_BYTES`] that begins with `content`; what follows is arbitrary. It isn't pinned.
+    /// Allocates a page of [`PAGE_BYTES`] that begins with `content`; the rest is arbitrary. It isn't pinned.
     pub fn page_of(&self, content: &[u8], tag: MemoryTag) -> Result<Page> {
         let pinned = self.allocate_page(tag, None)?;
-        // SAFETY: the page was just made, has no other user, and is pinned for writing.
+        // SAFETY: the page was just created, has no other user, and is pinned for writing.
         let bytes = unsafe { pinned.as_mut_slice() };
         bytes[..content.len()].copy_from_slice(content);
         Ok(pinned.page().clone())
     }
 
-    /// As [`page_of`](Self::page_of), a page that is as long as its content.
+    /// [`page_of`](Self::page_of) for a page that is as long as its content.
     pub fn large_page_of(&self, content: &[u8], tag: MemoryTag) -> Result<Page> {
         let pinned = self.allocate_large(content.len(), tag)?;
-        // SAFETY: the page was just made, has no other user, and is pinned for writing.
+        // SAFETY: the page was just created, has no other user, and is pinned for writing.
         unsafe { pinned.as_mut_slice() }.copy_from_slice(content);
         Ok(pinned.page().clone())
     }
 
-    /// Caches a copy of `bytes` bytes, which `fill` writes, as long as the pool has room to spare; `None`, without a call
-    /// of `fill`, if it has none. The page leaves memory before intermediates do.
+    /// Caches a copy of `bytes` bytes, which `fill` writes, if the pool has room to spare; otherwise returns `None`
+    /// without calling `fill`. The page leaves memory before intermediates do.
     pub fn cache(
         &self,
         bytes: usize,
@@ -132,43 +132,45 @@ impl BufferManager {
         Ok(Some(room.finish()))
     }
 
-    /// As [`cache`](Self::cache), for callers that fill several at once.
+    /// [`cache`](Self::cache) for callers that fill several pages at once.
     pub fn room_to_cache(&self, bytes: usize, tag: MemoryTag) -> Result<Option<UnfilledPage>> {
-        // Copies outlive the query that makes them: they count for an object or for no owner.
+        // Copies outlive the query that makes them: they are charged to an object or to no owner.
         let owner = self.owner.as_ref().filter(|owner| owner.object().is_some());
         CachedPage::room(&self.pool, owner, bytes, tag)
     }
 
-    /// Pins a page of this pool; reads it back from disk if it was evicted. The page counts as changed from here on: if
+    /// Pins a page of this pool; reads it back from disk if it was evicted. From then on the page counts as changed: if
     /// it is evicted, it is written again.
     pub fn pin(&self, page: &Page) -> Result<PinnedPage> {
         page.pin(true)
     }
 
-    /// As [`pin`](Self::pin), for callers that promise not to change the page: a copy that is on disk stays
-    /// valid, so that the next eviction costs no write.
+    /// [`pin`](Self::pin) for callers that promise not to change the page: a copy on disk stays valid, so that the next
+    /// eviction costs no write.
     pub fn pin_unchanged(&self, page: &Page) -> Result<PinnedPage> {
         page.pin(false)
     }
 
-    /// Asks for pages that will be pinned soon to be read back from disk meanwhile. This is a hint, bounded by the
-    /// memory that is free or can be had without a write; pages that are in memory cost next to nothing.
+    /// Starts reading pages that will be pinned soon back from disk. This is a hint, bounded by the memory that is free
+    /// or can be freed without a write; pages that are in memory cost next to nothing.
     pub fn read_ahead<'a>(&self, pages: impl IntoIterator<Item = &'a Page>) {
         self.pool.read_ahead(pages.into_iter());
     }
 
-    /// Waits until I/O threads have nothing under way: what was dropped while it was being written or read is freed then.
+    /// Waits until I/O threads have nothing in flight: by then, pages that were dropped while being written or read are
+    /// freed.
     pub fn wait_for_io(&self) {
         self.pool.queue.wait_until_idle();
     }
 
-    /// The limit on what reservations and loaded pages hold together; that of an owner of this manager if it is lower.
+    /// The limit on reservations and loaded pages together; that of an owner of this manager if it is lower.
     pub fn memory_limit(&self) -> u64 {
         let own = owners(self.owner.as_ref()).filter_map(|owner| owner.memory_limit_bytes());
         own.fold(self.pool.limit_bytes(), u64::min)
     }
 
-    /// Pages leave memory as soon as they are unpinned, for tests: what could do without pages does with them.
+    /// For tests: pages leave memory as soon as they are unpinned, and operators use pages even where they could do
+    /// without.
     pub fn forces_spill(&self) -> bool {
         self.pool.forces_spill()
     }
@@ -181,9 +183,8 @@ impl BufferManager {
     }
 
     /// Asks to run a query that can't do without `minimum_bytes` of its request. `start` is called with the admission
-    /// as soon as that much of the limit is free and everything before it in line has been let in: maybe before this
-    /// returns, maybe later by the thread that ends another query. The place in line is returned if the query has to
-    /// wait.
+    /// as soon as that much of the limit is free and everything before it in line has been admitted: either before this
+    /// returns, or later by the thread that ends another query. Returns the place in line if the query has to wait.
     pub fn admit(
         &self,
         request: AdmissionRequest,
@@ -192,28 +193,28 @@ impl BufferManager {
         admission::admit(&self.pool, request, Box::new(start))
     }
 
-    /// For a thread that waits for the result of a query: if that is in line behind queries that wait for their
-    /// readers, maybe for this very thread, the first in line is let in all the same.
+    /// For a thread that waits for the result of a query: if that query is in line behind queries that wait for their
+    /// readers, possibly for this very thread, the first in line is admitted anyway.
     pub fn admit_past_stalled(&self) {
         admission::advance_past_stalled(&self.pool);
     }
 
-    /// Is a query in line for the memory that it can't do without?
+    /// Whether a query is in line for the memory that it can't do without.
     pub fn has_line(&self) -> bool {
         admission::has_line(&self.pool)
     }
 
-    /// Notes that the query that this manager is for can't go on before its result is read, or that it can again.
+    /// Records whether this manager's query is blocked until its result is read.
     pub fn set_stalled(&self, is_stalled: bool) {
         owners(self.owner.as_ref()).for_each(|owner| owner.set_stalled(is_stalled));
     }
 
-    /// A claim on memory for an operator that would use more than there may be. Nothing is claimed yet.
+    /// A claim on memory for an operator that could use more than is available. Nothing is claimed yet.
     pub fn claim(&self) -> MemoryClaim {
         MemoryClaim::new(&self.pool, self.owner.clone())
     }
 
-    /// What could be granted now to a claim if it were the only one to ask.
+    /// What could be granted right now to a claim if no others asked.
     pub fn grantable_bytes(&self) -> u64 {
         grants::grantable_bytes(&self.pool)
     }
@@ -228,7 +229,7 @@ impl BufferManager {
         self.pool.claims.set_policy(policy);
     }
 
-    /// What the queries that run have been promised.
+    /// Bytes promised to running queries.
     pub fn promised_bytes(&self) -> u64 {
         self.pool.admission.promised_bytes()
     }
@@ -238,7 +239,7 @@ impl BufferManager {
         self.pool.ledger.used_bytes()
     }
 
-    /// Bytes that can be had without evicting a page.
+    /// Bytes that can be allocated without evicting a page.
     pub fn available_bytes(&self) -> u64 {
         self.pool.ledger.limit_bytes().saturating_sub(self.used_bytes())
     }
@@ -248,13 +249,13 @@ impl BufferManager {
         self.pool.cache_limit()
     }
 
-    /// Bytes of loaded pages without a pin: what could be had on top of [`available_bytes`](Self::available_bytes)
-    /// by writing them out.
+    /// Bytes of loaded pages without a pin: what could be freed on top of [`available_bytes`](Self::available_bytes) by
+    /// writing them out.
     pub fn evictable_bytes(&self) -> u64 {
         self.pool.evictable_bytes()
     }
 
-    /// Who holds those pages.
+    /// The owners of those pages.
     pub fn evictable(&self) -> EvictableBytes {
         EvictableBytes::in_queue(&self.pool.queue)
     }
@@ -264,7 +265,7 @@ impl BufferManager {
         self.pool.temp.files()
     }
 
-    /// What the pool holds and has done.
+    /// Statistics of the pool's memory and activity.
     pub fn statistics(&self) -> MemoryStatistics {
         self.pool.statistics()
     }
@@ -279,12 +280,12 @@ impl BufferManager {
         self.pool.set_eviction(policy);
     }
 
-    /// Whether spilled pages are compressed, as it was set.
+    /// The configured compression of spilled pages.
     pub fn spill_compression(&self) -> SpillCompression {
         self.pool.codecs.setting()
     }
 
-    /// What most spilled pages are compressed with now: `none`, `lz4` or `zstd`.
+    /// The codec that most spilled pages are currently compressed with: `none`, `lz4` or `zstd`.
     pub fn spill_codec(&self) -> &'static str {
         self.pool.codecs.current_name()
     }
@@ -294,17 +295,17 @@ impl BufferManager {
         self.pool.codecs.set(compression);
     }
 
-    /// How I/O threads were told to talk to the system.
+    /// The configured I/O method of the I/O threads.
     pub fn io_method(&self) -> IoMethod {
         self.pool.io.method()
     }
 
-    /// How they actually do, and why; unknown before the first of them has started.
+    /// The method that they actually use, and why; unknown before the first of them has started.
     pub fn io_description(&self) -> Option<String> {
         self.pool.io.description()
     }
 
-    /// Changes how I/O threads that start from now on talk to the system. Fails if the system doesn't have it.
+    /// Changes the method for I/O threads started from now on. Fails if the system doesn't support it.
     pub fn set_io_method(&self, method: IoMethod) -> Result<()> {
         self.pool.io.set_method(method)
     }
@@ -324,7 +325,7 @@ impl BufferManager {
         self.pool.temp.max_bytes()
     }
 
-    /// Changes the quota of temporary files; `None`: no quota. What is already written stays.
+    /// Changes the quota of temporary files; `None`: no quota. Pages that are already written stay.
     pub fn set_max_temp_directory_bytes(&self, bytes: Option<u64>) {
         self.pool.temp.set_max_bytes(bytes);
     }

@@ -14,14 +14,14 @@
 
 use godwit_common::{Error, Named, Result};
 
-/// Steps in which memory is given out; each goes to the operator that gains most. More would only refine the last
-/// half percent.
+/// Number of steps in which memory is handed out; each goes to the operator that gains most. More steps would only
+/// refine the last half percent.
 const STEPS: u64 = 256;
 
-/// Who gets how much when memory doesn't suffice for all.
+/// How memory is divided when there isn't enough for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MemoryPolicy {
-    /// By the cost model, a byte that isn't materialized weighing as much as the probe side is wide.
+    /// By the cost model; the weight of a byte is the width of the probe side.
     #[default]
     Weighted,
     /// By the cost model, with equal weights.
@@ -42,7 +42,7 @@ impl Named for MemoryPolicy {
 }
 
 impl MemoryPolicy {
-    /// The policy of this name, in any case.
+    /// The policy with this name, ignoring case.
     pub fn parse(name: &str) -> Result<Self> {
         Self::from_name(name).ok_or_else(|| {
             let known: Vec<&str> = Self::NAMES.iter().map(|&(known, _)| known).collect();
@@ -55,17 +55,17 @@ impl MemoryPolicy {
 /// An operator as the model sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Need {
-    /// What it could use.
+    /// How much it could use.
     pub size_bytes: u64,
-    /// What it gets in any case.
+    /// How much it always gets.
     pub minimum_bytes: u64,
-    /// What a byte that it lacks costs.
+    /// The cost of each missing byte.
     pub weight: f64,
-    /// What it has and keeps; `None` if it is to be decided.
+    /// How much it has and keeps; `None` if that is to be decided.
     pub granted_bytes: Option<u64>,
 }
 
-/// What the operator `asking` gets of `total_bytes`, of which others hold their grants already.
+/// The share of `total_bytes` for the operator `asking`, given the grants that others already hold.
 pub(crate) fn share(policy: MemoryPolicy, total_bytes: u64, needs: &[Need], asking: usize) -> u64 {
     let held: u64 = needs.iter().filter_map(|need| need.granted_bytes).sum();
     let free = total_bytes.saturating_sub(held);
@@ -86,7 +86,7 @@ pub(crate) fn share(policy: MemoryPolicy, total_bytes: u64, needs: &[Need], aski
     share.min(free).max(needs[asking].minimum_bytes).min(size)
 }
 
-/// Gives out `free` bytes in steps along the steepest descent of the cost, from the minima on.
+/// Hands out `free` bytes in steps along the steepest descent of the cost, starting from the minima.
 fn descend(free: u64, needs: &[Need], weight: impl Fn(&Need) -> f64) -> Vec<u64> {
     let first = |need: &Need| need.granted_bytes.unwrap_or(need.minimum_bytes.min(need.size_bytes));
     let mut given: Vec<u64> = needs.iter().map(first).collect();

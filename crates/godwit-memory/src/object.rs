@@ -1,4 +1,4 @@
-//! What memory is for: everything large, as a tree of named objects.
+//! What memory is used for: everything large, as a tree of named objects.
 //!
 //! ```text
 //!   database ── table ─┬─ column ─┬─ segment        a column of a row group
@@ -8,10 +8,11 @@
 //!   query ── operator ── hash table, row page, …    what an operator holds, by tag
 //! ```
 //!
-//! The maker of an object keeps it; the pool knows it as long as it lives. Pages and reservations that are made [for an
-//! object](crate::BufferManager::for_object) count for it. Those of queries count for [owners](crate::OwnerCounters), which
-//! have objects only once somebody asks for them: most queries are over before anybody does. Readers tell the object what
-//! they read of it; a sample of the accesses is noted and stands for all of them, so that counting costs next to nothing.
+//! An object belongs to its creator; the pool knows it as long as it lives. Pages and reservations made [for an
+//! object](crate::BufferManager::for_object) are charged to it. Those of queries are charged to
+//! [owners](crate::OwnerCounters), which have objects only once somebody asks for them: most queries are over before
+//! anybody does. Readers report what they read to the object; only a sample of the accesses is recorded, so that
+//! counting costs next to nothing.
 //!
 //! Source: Windheuser et al., "Adaptive Compression For Databases", 2024, 3.2, whose hash table of accesses is here a
 //! counter in each object.
@@ -26,11 +27,11 @@ use godwit_common::MemoryTag;
 use godwit_trace::{ObjectKey, TracedObject};
 use parking_lot::Mutex;
 
-/// Sampling step: one in this many scans of a morsel is noted. Noting one takes about 30 ns, reading a morsel of a
-/// column at least ten times as much.
+/// Sampling step: one in this many scans of a morsel is recorded. Recording one takes about 30 ns, reading a morsel of
+/// a column at least ten times as long.
 const SCANS_PER_SAMPLE: u64 = 2;
 
-/// Sampling step: one in this many lookups of single rows is noted. They are many, and short.
+/// Sampling step: one in this many lookups of single rows is recorded. Lookups are many, and short.
 const LOOKUPS_PER_SAMPLE: u64 = 8;
 
 /// Number of an object, never used twice by a pool.
@@ -52,7 +53,7 @@ pub enum ObjectKind {
     Dictionary,
     /// Rows of a table that aren't in segments yet.
     Delta,
-    /// A file that isn't the database's own.
+    /// A file other than the database's own.
     File,
     /// Pages of a column of such a file.
     FileColumn,
@@ -65,7 +66,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// As users read it.
+    /// The name that users see.
     pub fn name(self) -> &'static str {
         match self {
             ObjectKind::Database => "database",
@@ -90,9 +91,9 @@ pub struct Object {
     kind: ObjectKind,
     name: Name,
     parent: Option<Arc<Object>>,
-    /// Of loaded pages and reservations that were made for this object, not for those below it.
+    /// Bytes of loaded pages and reservations that were made for this object, not for those below it.
     bytes: AtomicU64,
-    /// Where the next of its pages begins that a memory trace meets, counted from the object's beginning.
+    /// Offset within the object of the next page that a memory trace encounters.
     traced_bytes: AtomicU64,
     heat: Heat,
     registry: Arc<Registry>,
@@ -114,7 +115,7 @@ struct Heat {
     last_access: AtomicU64,
 }
 
-/// How much an object was read since it was made, estimated from samples.
+/// How much an object has been read since it was created, estimated from samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Accesses {
     /// Morsels scanned, and lookups.
@@ -123,7 +124,7 @@ pub struct Accesses {
     pub rows: u64,
     /// Stored bytes of these rows.
     pub bytes: u64,
-    /// Time since the last access that was noted; `None`: there was none.
+    /// Time since the last recorded access; `None` if there was none.
     pub last: Option<Duration>,
 }
 
@@ -156,9 +157,9 @@ impl Registry {
         self.register(kind, Name::Text(Mutex::new(name.into())), None)
     }
 
-    /// Those that live, in the order in which they were made.
+    /// The live objects, in the order in which they were created.
     pub(crate) fn objects(&self) -> Vec<Arc<Object>> {
-        // The last handle of one may be ours, and dropping it takes the lock: so it is free by then.
+        // Ours may be the last handle of an object, and dropping it takes the lock; so the lock is released first.
         let known: Vec<Weak<Object>> = self.known.lock().values().cloned().collect();
         known.iter().filter_map(Weak::upgrade).collect()
     }
@@ -170,7 +171,7 @@ impl Object {
         self.registry.register(kind, Name::Text(Mutex::new(name.into())), Some(self.clone()))
     }
 
-    /// As [`child`](Self::child), for one of many whose name is its number.
+    /// [`child`](Self::child) for one of many children, whose names are numbers.
     pub fn numbered_child(self: &Arc<Self>, kind: ObjectKind, number: u32) -> Arc<Object> {
         self.registry.register(kind, Name::Number(number), Some(self.clone()))
     }
@@ -185,7 +186,7 @@ impl Object {
         self.kind
     }
 
-    /// What it is part of.
+    /// The object that it is part of.
     pub fn parent(&self) -> Option<&Arc<Object>> {
         self.parent.as_ref()
     }
@@ -198,7 +199,7 @@ impl Object {
         }
     }
 
-    /// Itself and what it is part of, from there up.
+    /// The object and its ancestors, bottom up.
     fn ancestry(&self) -> impl Iterator<Item = &Object> {
         std::iter::successors(Some(self), |object| object.parent.as_deref())
     }
@@ -215,7 +216,7 @@ impl Object {
         ObjectKey { pool: Arc::as_ptr(&self.registry) as u64, object: self.id.0 }
     }
 
-    /// What traces tell of the object.
+    /// The description of the object in traces.
     pub fn traced(&self) -> TracedObject {
         let of_kinds = |kinds: &[ObjectKind]| self.ancestry().find(|object| kinds.contains(&object.kind));
         let table = of_kinds(&[ObjectKind::Table, ObjectKind::File]);
@@ -231,12 +232,12 @@ impl Object {
         }
     }
 
-    /// Takes `bytes` bytes behind what was taken before, for a page that a trace meets for the first time.
+    /// Takes the next `bytes` bytes of the object's offsets, for a page that a trace encounters for the first time.
     pub(crate) fn take_traced_bytes(&self, bytes: u64) -> u64 {
         self.traced_bytes.fetch_add(bytes, Relaxed)
     }
 
-    /// Renames the object, if it has another name. Numbered ones keep theirs.
+    /// Renames the object, if its name differs. Numbered objects keep theirs.
     pub fn rename(&self, name: &str) {
         if let Name::Text(text) = &self.name {
             let mut text = text.lock();
@@ -272,7 +273,7 @@ impl Object {
         self.heat.last_access.store(millis + 1, Relaxed);
     }
 
-    /// How much was read of it so far.
+    /// How much of it has been read so far.
     pub fn accesses(&self) -> Accesses {
         let last = self.heat.last_access.load(Relaxed).checked_sub(1).map(Duration::from_millis);
         Accesses {
@@ -298,8 +299,8 @@ impl Drop for Object {
     }
 }
 
-/// A thread's next random number (xorshift). With a plain count, a reader of columns in turn would be sampled at the
-/// same ones again and again.
+/// A thread's next random number (xorshift). With a plain counter, a reader that cycles through columns would be
+/// sampled at the same ones again and again.
 fn next_random() -> u64 {
     thread_local!(static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) });
     STATE.with(|state| {

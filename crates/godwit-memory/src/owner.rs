@@ -1,4 +1,4 @@
-//! Who holds memory: counters of a query or an operator, nested.
+//! Owners of memory: nested counters for queries and operators.
 
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::config::working_bytes;
 use crate::object::{Object, ObjectKind, Registry};
 
-/// Memory use of one owner (a query, an operator). Made by the owner, kept up to date by the buffer manager that
+/// Memory use of one owner (a query, an operator). Created by the owner, kept up to date by the buffer manager that
 /// [`scoped`](crate::BufferManager::scoped) returned for it; may be read by any thread at any time.
 #[derive(Debug)]
 pub struct OwnerCounters {
@@ -24,13 +24,13 @@ pub struct OwnerCounters {
     /// [`NO_LIMIT`] if there is none; the same for the next field.
     memory_limit_bytes: AtomicU64,
     grant_limit_bytes: AtomicU64,
-    /// Since when the query has waited for the reader of its result, if it does.
+    /// When the query began to wait for the reader of its result, if it is waiting.
     stalled_since: Mutex<Option<Instant>>,
     name: OnceLock<(ObjectKind, Arc<str>)>,
     objects: Mutex<OwnerObjects>,
 }
 
-/// The objects of an owner, made when they are first asked for.
+/// The objects of an owner, created when they are first asked for.
 #[derive(Debug, Default)]
 struct OwnerObjects {
     own: Option<Arc<Object>>,
@@ -87,29 +87,29 @@ impl OwnerCounters {
         self.spilled_bytes.load(Relaxed)
     }
 
-    /// The limit by which this owner's operators plan what they keep in memory; `None`: that of the pool.
+    /// The limit that this owner's operators plan with; `None`: that of the pool.
     pub fn memory_limit_bytes(&self) -> Option<u64> {
         Some(self.memory_limit_bytes.load(Relaxed)).filter(|&bytes| bytes != NO_LIMIT)
     }
 
-    /// Changes the limit, and what is granted with it, from the next plan and request on. Unpinned pages may stay in
-    /// memory beyond it as long as the room isn't needed for anything else.
+    /// Changes the limit, and with it the limit on grants, from the next plan and request onwards. Unpinned pages may
+    /// stay in memory beyond it as long as the room isn't needed for anything else.
     pub fn set_memory_limit_bytes(&self, bytes: Option<u64>) {
         self.memory_limit_bytes.store(bytes.unwrap_or(NO_LIMIT), Relaxed);
         self.set_grant_limit_bytes(bytes.map(|bytes| bytes - working_bytes(bytes)));
     }
 
-    /// Most that the claims of this owner are granted together; `None`: what the pool has.
+    /// Maximum granted to all claims of this owner together; `None`: what the pool has.
     pub fn grant_limit_bytes(&self) -> Option<u64> {
         Some(self.grant_limit_bytes.load(Relaxed)).filter(|&bytes| bytes != NO_LIMIT)
     }
 
-    /// Changes what is granted from the next request on.
+    /// Changes that maximum from the next request onwards.
     pub fn set_grant_limit_bytes(&self, bytes: Option<u64>) {
         self.grant_limit_bytes.store(bytes.unwrap_or(NO_LIMIT), Relaxed);
     }
 
-    /// Notes that the query can't go on before its result is read, or that it can again.
+    /// Records whether the query is blocked until its result is read.
     pub fn set_stalled(&self, is_stalled: bool) {
         let mut since = self.stalled_since.lock();
         *since = is_stalled.then(|| since.unwrap_or_else(Instant::now));
@@ -131,11 +131,11 @@ impl OwnerCounters {
 pub(crate) enum Owner {
     /// A query or an operator.
     Query(Arc<QueryOwner>),
-    /// What outlives queries.
+    /// An object that outlives queries.
     Object(Arc<Object>),
 }
 
-/// An owner and the owners around it; an allocation counts for all of them.
+/// An owner and its enclosing owners; an allocation is charged to all of them.
 #[derive(Debug)]
 pub(crate) struct QueryOwner {
     counters: Arc<OwnerCounters>,
@@ -143,7 +143,7 @@ pub(crate) struct QueryOwner {
 }
 
 impl Owner {
-    /// An owner within another; within an object it stands alone, since nothing of an object counts for queries.
+    /// An owner within another; within an object it has no parent, since an object's memory isn't charged to queries.
     pub(crate) fn of_query(counters: Arc<OwnerCounters>, parent: Option<&Owner>) -> Self {
         let parent = match parent {
             Some(Owner::Query(parent)) => Some(parent.clone()),
@@ -182,7 +182,7 @@ impl QueryOwner {
         Some(objects.own.get_or_insert_with(make).clone())
     }
 
-    /// What that owner holds under a tag.
+    /// The object for what that owner holds under a tag.
     fn structure(&self, tag: MemoryTag, registry: &Arc<Registry>) -> Option<Arc<Object>> {
         if self.counters.name.get().is_none() {
             return self.parent.as_ref()?.structure(tag, registry);
@@ -197,7 +197,7 @@ impl QueryOwner {
     }
 }
 
-/// The counters of an owner, and of those around it.
+/// The counters of an owner and of its enclosing owners.
 pub(crate) fn owners(owner: Option<&Owner>) -> impl Iterator<Item = &Arc<OwnerCounters>> {
     let first = match owner {
         Some(Owner::Query(owner)) => Some(owner),

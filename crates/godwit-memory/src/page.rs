@@ -17,7 +17,7 @@ use crate::page_state::PageState;
 use crate::pool::Pool;
 use crate::temporary::DiskCopy;
 
-/// Stands for "of no partition", which is evicted after all partitions but the first.
+/// Stands for "no partition", which is evicted after all partitions except the first.
 const NO_PARTITION: u32 = 0;
 
 /// The "partition" of cached pages that leave after the others.
@@ -30,8 +30,8 @@ pub(crate) enum PageKind {
     Temporary,
     /// Any size from a mapping of its own, spilled into a file of its own.
     Large,
-    /// Any size; a copy of what can be made again, so it is just dropped. From an arena if that wastes less than half,
-    /// else from a mapping of its own.
+    /// Any size; a copy of something that can be recreated, so it is just dropped. From an arena if that wastes less
+    /// than half, otherwise from a mapping of its own.
     Cached,
 }
 
@@ -45,7 +45,7 @@ impl PageKind {
         }
     }
 
-    /// What a page of `bytes` bytes takes in memory, and on disk: whole blocks.
+    /// The space that a page of `bytes` bytes takes in memory and on disk: whole blocks.
     fn charged_bytes(self, bytes: usize) -> usize {
         if self.is_mapped(bytes) { bytes.next_multiple_of(ALIGNMENT_BYTES) } else { PAGE_BYTES }
     }
@@ -60,7 +60,7 @@ pub(crate) struct PageInner {
     pub(crate) pool: Arc<Pool>,
     pub(crate) owner: Option<Owner>,
     pub(crate) tag: MemoryTag,
-    /// The size that was asked for.
+    /// The requested size.
     bytes: usize,
     pub(crate) kind: PageKind,
     pub(crate) state: PageState,
@@ -75,9 +75,9 @@ pub(crate) struct PageInner {
     traced: TracedPage,
 }
 
-/// What memory traces were told of a page.
+/// What memory traces have been told about a page.
 struct TracedPage {
-    /// Number of the trace and address of the page, as they were; 0: nothing.
+    /// Number of the trace and address of the page at that time; 0: nothing.
     declared: AtomicU64,
     /// Where the page begins within its object; [`UNPLACED`] before the first trace.
     offset: AtomicU64,
@@ -113,7 +113,7 @@ impl Page {
         Self::allocate_in_room(pool, owner, bytes, tag, None, PageKind::Large)
     }
 
-    /// A page for a copy of something, if the pool has room to spare for it.
+    /// Allocates a page for a copy of something, if the pool has room to spare for it.
     pub(crate) fn allocate_cached(
         pool: &Arc<Pool>,
         owner: Option<&Owner>,
@@ -126,7 +126,7 @@ impl Page {
         Self::allocate_in_room(pool, owner, bytes, tag, None, PageKind::Cached).map(Some)
     }
 
-    /// A page for which room was taken; the room is given back if there is no memory.
+    /// Allocates a page for which room was taken; the room is given back if there is no memory.
     fn allocate_in_room(
         pool: &Arc<Pool>,
         owner: Option<&Owner>,
@@ -171,7 +171,7 @@ impl Page {
         self.0.bytes
     }
 
-    /// Is the page in memory? The answer may be outdated when it arrives, unless the page is pinned.
+    /// Whether the page is in memory. The answer may already be stale, unless the page is pinned.
     pub fn is_loaded(&self) -> bool {
         self.0.state.is_loaded()
     }
@@ -193,17 +193,17 @@ impl PageInner {
         self.kind.charged_bytes(self.bytes)
     }
 
-    /// From its own mapping, not from an arena.
+    /// Whether its memory is a mapping of its own, not from an arena.
     pub(crate) fn is_mapped(&self) -> bool {
         self.kind.is_mapped(self.bytes)
     }
 
-    /// Where the page stands in the order of eviction.
+    /// The position of the page in the eviction order.
     pub(crate) fn rank(&self) -> u64 {
         self.pool.eviction().rank(self.kind == PageKind::Cached, self.partition.load(Relaxed))
     }
 
-    /// Would be lost if it left memory now.
+    /// Whether its content would be lost if it left memory now.
     pub(crate) fn needs_write(&self) -> bool {
         self.kind != PageKind::Cached && self.state.is_dirty()
     }
@@ -226,7 +226,7 @@ impl PageInner {
         }
     }
 
-    /// Tells the running memory trace what the page belongs to, once for each place that it has.
+    /// Tells the running memory trace which object the page belongs to, once per address that the page gets.
     #[cold]
     fn declare(&self, memory: NonNull<u8>) {
         let address = memory.as_ptr() as u64;
@@ -277,13 +277,13 @@ pub struct PinnedPage {
 }
 
 // SAFETY: the pointer is only an address here; every access through it is in an unsafe method or behind one, whose
-// caller answers for races.
+// caller has to prevent races.
 unsafe impl Send for PinnedPage {}
 // SAFETY: as above.
 unsafe impl Sync for PinnedPage {}
 
 impl PinnedPage {
-    /// Takes over a pin of the page, whose memory this is.
+    /// Takes over a pin of the page; `memory` is the page's memory.
     fn new(page: Page, memory: NonNull<u8>) -> Self {
         if godwit_trace::is_on() {
             page.0.declare(memory);
@@ -296,7 +296,7 @@ impl PinnedPage {
         &self.page
     }
 
-    /// The first byte; aligned to 4 KiB. Stable while pinned, maybe different at the next pin.
+    /// The first byte; aligned to 4 KiB. Stable while pinned; may differ at the next pin.
     pub fn as_ptr(&self) -> *mut u8 {
         self.memory.as_ptr()
     }
@@ -356,7 +356,7 @@ impl fmt::Debug for PinnedPage {
     }
 }
 
-/// A copy of something that can be made again, such as a decompressed page of a file. It stays in memory as long as
+/// A copy of something that can be recreated, such as a decompressed page of a file. It stays in memory as long as
 /// there is room to spare, and is dropped, not written, when the room is needed.
 #[derive(Clone, Debug)]
 pub struct CachedPage(Page);
@@ -372,17 +372,17 @@ impl CachedPage {
         Ok(Page::allocate_cached(pool, owner, bytes, tag)?.map(UnfilledPage))
     }
 
-    /// Is the page still there? The answer may be outdated when it arrives.
+    /// Whether the page is still there. The answer may already be stale.
     pub fn is_loaded(&self) -> bool {
         self.0.is_loaded()
     }
 
-    /// The page leaves memory after other cached pages.
+    /// Makes the page leave memory after other cached pages.
     pub fn outlast_others(&self) {
         self.0.set_partition(OUTLASTING);
     }
 
-    /// What it takes in memory while it is there.
+    /// The memory that it takes while it is there.
     pub fn memory_bytes(&self) -> u64 {
         self.0.0.charged_bytes() as u64
     }
@@ -400,7 +400,7 @@ impl CachedPage {
 pub struct UnfilledPage(PinnedPage);
 
 impl UnfilledPage {
-    /// A page of its own, of a size unlike others'.
+    /// A page with a mapping of its own, of any size.
     pub(crate) fn large(pool: &Arc<Pool>, owner: Option<&Owner>, bytes: usize, tag: MemoryTag) -> Result<Self> {
         Page::allocate_large(pool, owner, bytes, tag).map(Self)
     }

@@ -35,7 +35,7 @@ fn is_loaded(word: u64) -> bool {
     word & (SPILLING | EVICTED) == 0
 }
 
-/// What a popped queue entry turned out to be.
+/// The outcome of trying to evict the page of a popped queue entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// The page is now Spilling and belongs to the caller, who holds the latch.
@@ -78,8 +78,8 @@ impl PageState {
         self.0.load(Acquire) & DIRTY != 0
     }
 
-    /// Adds a pin if the page is loaded, and isn't being written if the pin is to change it; says whether it was the
-    /// first.
+    /// Adds a pin if the page is loaded and, for a pin that may change it, isn't being written; returns whether the pin
+    /// is the first one.
     pub(crate) fn try_pin(&self, writes: bool) -> Option<bool> {
         let dirty = if writes { DIRTY } else { 0 };
         let pin = |word: u64| {
@@ -96,14 +96,14 @@ impl PageState {
         assert!(before & PINS > 0 && before & PINS < PINS, "pinned again without a pin");
     }
 
-    /// Removes a pin; says whether it was the last.
+    /// Removes a pin; returns whether it was the last.
     pub(crate) fn unpin(&self) -> bool {
         let before = self.0.fetch_sub(ONE_PIN, AcqRel);
         assert!(before & PINS > 0, "unpinned without a pin");
         before & PINS == ONE_PIN
     }
 
-    /// Marks the page as queued; false if it was already.
+    /// Marks the page as queued; returns false if it already was.
     pub(crate) fn mark_queued(&self) -> bool {
         self.0.fetch_or(QUEUED, AcqRel) & QUEUED == 0
     }
@@ -114,8 +114,8 @@ impl PageState {
         self.0.fetch_update(AcqRel, Acquire, unqueue).is_ok()
     }
 
-    /// Starts a write of the page that leaves it in memory; false if it is pinned or needs none. The caller holds the
-    /// latch until [`end_write`](Self::end_write).
+    /// Starts a write of the page that leaves it in memory; returns false if it is pinned or doesn't need one. The
+    /// caller holds the latch until [`end_write`](Self::end_write).
     pub(crate) fn begin_write(&self) -> bool {
         let claim = |word: u64| (is_loaded(word) && word & PINS == 0 && word & DIRTY != 0).then_some(word | WRITING);
         self.0.fetch_update(AcqRel, Acquire, claim).is_ok()

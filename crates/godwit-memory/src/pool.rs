@@ -1,4 +1,4 @@
-//! What the parts of the pool do together: room, eviction, loading.
+//! The interplay of the pool's parts: room, eviction, loading.
 
 use std::cell::RefCell;
 use std::io;
@@ -49,10 +49,10 @@ pub(crate) struct Pool {
     eviction: AtomicU8,
     pub(crate) claims: ClaimTable,
     pub(crate) objects: Arc<Registry>,
-    /// A thread waits for others to give back memory.
+    /// A thread is waiting for others to give back memory.
     somebody_waits: AtomicBool,
     arenas: Arenas,
-    /// The limit that was asked for; that of the ledger is lower while the process has grown outside of the pool.
+    /// The configured limit; that of the ledger is lower while the process has grown outside the pool.
     limit_bytes: AtomicU64,
     process: Option<ProcessWatch>,
     force_spill: bool,
@@ -96,8 +96,8 @@ impl Pool {
         self.force_spill
     }
 
-    /// Takes `bytes` of the limit: what is free, or else what this call evicts. Evicted room goes straight to the
-    /// evictor, so every round brings the request closer; the queue bounds the rounds.
+    /// Takes `bytes` of the limit: free room, or else room that this call evicts. Evicted room goes straight to the
+    /// evictor, so every round makes progress; the queue bounds the number of rounds.
     pub(crate) fn take_room(&self, bytes: u64) -> Result<()> {
         if let Some(watch) = self.process.as_ref().filter(|watch| watch.is_due(bytes)) {
             self.follow_process(watch);
@@ -117,8 +117,8 @@ impl Pool {
         }
     }
 
-    /// Tries again for a while, if other queries may give back what is missing. One thread waits at a time: a second
-    /// one that runs short shows that the others make no progress, and the end of its query helps them.
+    /// Retries for a while, if other queries may give back enough. Only one thread waits at a time: if a second one
+    /// runs short, the others evidently make no progress, and ending its query helps them.
     fn wait_for_room(&self, bytes: u64, mut error: Error) -> Result<()> {
         if !self.admission.has_several() || self.somebody_waits.swap(true, Relaxed) {
             return Err(error);
@@ -141,7 +141,7 @@ impl Pool {
     fn evict_for(&self, bytes: u64) -> Result<()> {
         let mut earned = 0;
         while earned < bytes {
-            // If the limit was lowered meanwhile, give back before taking.
+            // If the limit has been lowered meanwhile, give back before taking.
             let is_over = self.ledger.used_bytes() > self.ledger.limit_bytes();
             match self.evict_next(if is_over { 0 } else { bytes - earned }) {
                 Ok(Some(kept)) => earned += kept,
@@ -162,8 +162,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Fits the limit of the ledger to what the process holds outside of the pool. Pages that can't go now stay: the
-    /// next requests pay for them.
+    /// Adjusts the ledger's limit to what the process holds outside the pool. Pages that can't be evicted now stay: the
+    /// next requests make up for them.
     fn follow_process(&self, watch: &ProcessWatch) {
         let pool_bytes = self.ledger.used_bytes() + self.arenas.idle_bytes();
         let Some(resident) = watch.resident_bytes(self.limit_bytes(), pool_bytes) else { return };
@@ -181,7 +181,7 @@ impl Pool {
         self.limit_bytes.load(Relaxed)
     }
 
-    /// Takes `bytes` for a cached page, if enough of the limit is free that operators won't miss it at once.
+    /// Takes `bytes` for a cached page, if enough of the limit is free that operators won't miss them right away.
     pub(crate) fn try_take_spare_room(&self, bytes: u64) -> bool {
         self.ledger.used_bytes() + bytes <= self.cache_limit() && self.ledger.try_take_room(bytes)
     }
@@ -217,7 +217,7 @@ impl Pool {
         .with_hint(hint)
     }
 
-    /// Lowers or raises the limit; evicts what is over it.
+    /// Lowers or raises the limit; evicts whatever exceeds it.
     pub(crate) fn set_memory_limit(&self, bytes: u64) -> Result<()> {
         check_holds_a_page(bytes)?;
         let old = self.limit_bytes.swap(bytes, Relaxed);
@@ -238,8 +238,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Takes the best victim out of memory. Of the room it had, up to `keep` bytes now belong to the caller, who is told
-    /// how many; the rest is free. `None` if no page can go. Waits for the I/O threads if all victims are dirty.
+    /// Takes the best victim out of memory. Up to `keep` bytes of its room now belong to the caller; returns how many.
+    /// The rest is free. `None` if no page can be evicted. Waits for the I/O threads if all victims are dirty.
     fn evict_next(&self, keep: u64) -> Result<Option<u64>> {
         while let Some(page) =
             self.queue.pop(self.write_ahead(), || self.start_io_thread(), |waited| self.codecs.note_waited(waited))?
@@ -251,7 +251,7 @@ impl Pool {
         Ok(None)
     }
 
-    /// As [`evict_next`](Self::evict_next), but writes the page here and now.
+    /// Like [`evict_next`](Self::evict_next), but writes the page in the calling thread.
     fn evict_now(&self) -> Result<()> {
         while let Some(page) = self.queue.pop_any() {
             if self.settle_victim(page, 0)?.is_some() {
@@ -261,7 +261,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Takes room that costs nothing but ready pages.
+    /// Takes room at the cost of ready pages only.
     pub(crate) fn try_take_ready_room(&self, bytes: u64) -> bool {
         if self.ledger.try_take_room(bytes) {
             return true;
@@ -277,10 +277,11 @@ impl Pool {
         earned >= bytes
     }
 
-    /// Evicts a page that was popped, if it still can go, and finishes the pop.
+    /// Evicts a popped page, if that is still possible, and finishes the pop.
     fn settle_victim(&self, page: Arc<PageInner>, keep: u64) -> Result<Option<u64>> {
         let freed = self.evict(&page);
-        // All is settled before waiters look again: the room, and the page, if its last handle is gone meanwhile.
+        // Everything is settled before waiters look again: the room, and the page, if its last handle has been dropped
+        // meanwhile.
         drop(page);
         let kept = freed.map(|freed| {
             freed.map(|bytes| {
@@ -296,7 +297,7 @@ impl Pool {
     /// is no I/O thread. The room stays taken.
     fn evict(&self, page: &Arc<PageInner>) -> Result<Option<u64>> {
         let Some(mut disk) = page.disk.try_lock() else {
-            // Another thread looks at it right now.
+            // Another thread is using it right now.
             self.queue.push_again(page);
             return Ok(None);
         };
@@ -334,7 +335,7 @@ impl Pool {
         Ok(Some(bytes as u64))
     }
 
-    /// Counts a page of which `stored_bytes` were written.
+    /// Counts a written page, which takes `stored_bytes` on disk.
     pub(crate) fn note_written(&self, page: &PageInner, stored_bytes: usize) {
         let bytes = page.charged_bytes() as u64;
         self.stored_bytes.fetch_add(stored_bytes as u64, Relaxed);
@@ -342,7 +343,7 @@ impl Pool {
         owner::add_spilled(page.owner.as_ref(), bytes);
     }
 
-    /// Counts a page that came back, and charges it to its owners; its room is taken.
+    /// Counts a page that was read back, and charges it to its owners; its room is already taken.
     pub(crate) fn note_read(&self, page: &PageInner) {
         let bytes = page.charged_bytes() as u64;
         self.ledger.add_label(page.tag, page.owner.as_ref(), bytes);
@@ -350,8 +351,8 @@ impl Pool {
         owner::add_reread(page.owner.as_ref(), bytes);
     }
 
-    /// Asks for evicted pages to be read back while the caller goes on. This is a hint: it is dropped where no room is
-    /// free or ready, and errors are reported by the pin.
+    /// Starts reading evicted pages back while the caller carries on. This is a hint: it is dropped if no room is free
+    /// or ready, and errors are reported by the pin.
     pub(crate) fn read_ahead<'a>(&self, pages: impl Iterator<Item = &'a Page>) {
         let mut evicted = pages.map(|page| &page.0).filter(|page| page.state.is_evicted()).peekable();
         if evicted.peek().is_some() {
@@ -375,7 +376,7 @@ impl Pool {
         self.eviction.store(policy as u8, Relaxed);
     }
 
-    /// Pins a page, from disk if it must be, and returns its address.
+    /// Pins a page, reading it from disk if necessary, and returns its address.
     pub(crate) fn pin(&self, page: &PageInner, writes: bool) -> Result<NonNull<u8>> {
         if let Some(memory) = self.pin_loaded(page, writes) {
             return Ok(memory);
@@ -411,7 +412,7 @@ impl Pool {
         self.codecs.note_waited(begun.elapsed());
         self.note_read(page);
         if writes {
-            // The copy is about to be outdated; its slot is free at once.
+            // The copy is about to become stale; its slot is freed at once.
             *disk = None;
         }
         page.set_memory(Some(memory));
@@ -469,7 +470,8 @@ impl Pool {
         }
         self.enqueue(page);
         if self.force_spill {
-            // A page that can't be written stays in memory, as it would without force; the next request reports why.
+            // A page that can't be written stays in memory, as it would without forced spilling; the next request
+            // reports why.
             let _ = self.evict_now();
         }
     }
@@ -480,7 +482,7 @@ impl Pool {
         }
     }
 
-    /// Memory for a page, for which room was taken. Large pages are zeroed.
+    /// Memory for a page whose room is taken. Large pages are zeroed.
     pub(crate) fn allocate_memory(&self, bytes: usize, is_large: bool) -> Result<NonNull<u8>> {
         if is_large {
             self.trim_idle_frames();
@@ -490,7 +492,7 @@ impl Pool {
         }
     }
 
-    /// Gives back what [`allocate_memory`](Self::allocate_memory) returned.
+    /// Gives back memory that [`allocate_memory`](Self::allocate_memory) returned.
     ///
     /// # Safety
     /// `memory` came from `allocate_memory` of this pool with the same arguments, and is no longer in use.
@@ -504,14 +506,14 @@ impl Pool {
     }
 
     /// How much freed memory may stay resident: it must fit under the limit, except for a small remainder, and be in
-    /// proportion to what is in use.
+    /// proportion to the memory in use.
     fn idle_bytes_max(&self) -> u64 {
         let used = self.ledger.used_bytes();
         let below_limit = self.ledger.limit_bytes().saturating_sub(used);
         below_limit.min(used * IDLE_PER_USED).max(IDLE_BYTES_MIN)
     }
 
-    /// Returns idle frames to the system when something other than a page was charged.
+    /// Returns idle frames to the system after something other than a page was charged.
     pub(crate) fn trim_idle_frames(&self) {
         self.arenas.trim(self.idle_bytes_max());
     }
@@ -528,7 +530,7 @@ impl Pool {
         self.evictable_bytes.load(Relaxed).max(0) as u64
     }
 
-    /// What is free, or would be if all pages that can go went.
+    /// Bytes that are free, or would be if all evictable pages were evicted.
     pub(crate) fn obtainable_bytes(&self) -> u64 {
         let free = self.ledger.limit_bytes().saturating_sub(self.ledger.used_bytes());
         free + self.evictable_bytes()

@@ -1,30 +1,31 @@
-//! A watch over what the process holds outside of the pool: code, stacks, and what the allocator keeps or scatters.
+//! Watches the memory that the process holds outside the pool: code, stacks, and what the allocator retains or
+//! fragments.
 //!
 //! ```text
 //!   resident size of the process
 //!   │ before the pool │ growth: tolerated ──► taken off the limit │ pages and reservations │ idle frames │
 //! ```
 //!
-//! This memory isn't reserved by anyone, so it is measured: once for every [`LOOK_BYTES`] that the pool hands out.
-//! Growth beyond [`TOLERATED_BYTES`] is taken back from the program's code first (code_pages.rs), then comes off the
-//! limit of the pool, and is returned to it as it shrinks. Finishing has priority: the pool keeps the least that
-//! operators need, even if the process passes its limit for it.
+//! Nobody reserves this memory, so it is measured: once for every [`LOOK_BYTES`] that the pool hands out. Growth beyond
+//! [`TOLERATED_BYTES`] is first compensated by unmapping the program's code (code_pages.rs), then deducted from the
+//! pool's limit, and returned to it as the process shrinks. Finishing has priority: the pool keeps the least that
+//! operators need, even if that makes the process exceed its limit.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::code_pages::CodePages;
 use crate::config::ProcessMemory;
 
-/// How much the pool hands out between two looks. A look costs some microseconds, as much as the pool takes to hand out
-/// a few pages.
+/// How much the pool hands out between two measurements. A measurement takes some microseconds, as long as the pool
+/// takes to hand out a few pages.
 const LOOK_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Growth that doesn't count against the limit: a part of the 32 MiB by which the process may pass it. The rest is for
-/// idle frames, and for growth between two looks.
+/// Growth that doesn't count against the limit: a part of the 32 MiB by which the process may exceed it. The rest is
+/// for idle frames, and for growth between two measurements.
 const TOLERATED_BYTES: u64 = 12 * 1024 * 1024;
 
-/// Reserved memory that hasn't been touched yet hides growth, so an estimate falls by at most one n-th from look to
-/// look.
+/// Reserved memory that hasn't been touched yet hides growth, so an estimate falls by at most one n-th from one
+/// measurement to the next.
 const DECAY_SHARE: u64 = 8;
 
 pub(crate) struct ProcessWatch {
@@ -44,14 +45,14 @@ impl ProcessWatch {
         }
     }
 
-    /// Notes that the pool hands out `bytes`; true if it is time to look.
+    /// Records that the pool hands out `bytes`; returns true if it is time to measure.
     pub(crate) fn is_due(&self, bytes: u64) -> bool {
         let before = self.handed_out_bytes.fetch_add(bytes, Relaxed);
         before / LOOK_BYTES != (before + bytes) / LOOK_BYTES
     }
 
-    /// The resident size, after code was unmapped if the pool would have to pay for it otherwise. `None` where it isn't
-    /// told.
+    /// The resident size, after unmapping code if the pool would otherwise have to pay for it. `None` where the system
+    /// doesn't report it.
     pub(crate) fn resident_bytes(&self, limit_bytes: u64, pool_bytes: u64) -> Option<u64> {
         let resident = resident_process_bytes()?;
         let is_tight = resident > limit_bytes + self.config.base_bytes
@@ -59,7 +60,7 @@ impl ProcessWatch {
         if is_tight && self.code.release() { resident_process_bytes() } else { Some(resident) }
     }
 
-    /// The part of `limit_bytes` that is left when the process holds `resident_bytes`, `pool_bytes` of them for the pool.
+    /// The part of `limit_bytes` that is left if the process holds `resident_bytes`, `pool_bytes` of them for the pool.
     pub(crate) fn limit_left(&self, limit_bytes: u64, resident_bytes: u64, pool_bytes: u64) -> u64 {
         let now = resident_bytes.saturating_sub(pool_bytes + self.config.base_bytes);
         let before = self.growth_bytes.load(Relaxed);
@@ -70,7 +71,7 @@ impl ProcessWatch {
     }
 }
 
-/// Resident size of this process as Linux counts it; `None` where it isn't told.
+/// Resident size of this process as Linux counts it; `None` where it isn't reported.
 pub fn resident_process_bytes() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;

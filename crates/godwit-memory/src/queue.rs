@@ -1,4 +1,4 @@
-//! Which page leaves memory next, and what is written to disk before.
+//! The eviction queue: which page leaves memory next, and which ones are written to disk before that.
 //!
 //! ```text
 //!   last unpin ──► order: by rank, then age ──head, dirty──► being written ──► ready ──► evicted
@@ -6,17 +6,17 @@
 //!                     └────────────────── used meanwhile ──────────────────────┘
 //! ```
 //!
-//! Unpinned pages wait in one list for each rank (see [`EvictionPolicy`]); victims come from the highest rank, the oldest
-//! first. Clean victims are evicted at once. Dirty ones are written by the I/O threads, a batch at a time, and are then
-//! *ready*: still in memory, but free to go. A request for memory takes ready pages, then clean ones whose turn it is,
-//! and else waits for the batch under way.
+//! Unpinned pages wait in one list for each rank (see [`EvictionPolicy`]); victims come from the highest rank, the
+//! oldest first. Clean victims are evicted at once. Dirty ones are written by the I/O threads, a batch at a time, and
+//! are then *ready*: still in memory, but free to go. A request for memory takes ready pages, then clean ones whose
+//! turn it is; otherwise it waits for the batch in flight.
 //!
-//! Nothing is written before a request had to wait or evict. From then on the I/O threads keep some pages ready, for as
-//! long as ready pages are taken.
+//! Nothing is written before a request has had to wait or evict. From then on the I/O threads keep some pages ready,
+//! for as long as ready pages are taken.
 //!
-//! The queue is lazy, so that pins and unpins of queued pages touch only the page: an entry whose page was used since
-//! goes to the back when it is popped, an entry whose page is pinned is forgotten (its last unpin queues it again), and
-//! an entry whose page is destroyed is skipped.
+//! The queue is lazy, so that pins and unpins of queued pages touch only the page: an entry whose page has been used
+//! since goes to the back when it is popped, an entry whose page is pinned is dropped (its last unpin queues it again),
+//! and an entry whose page has been destroyed is skipped.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -32,13 +32,13 @@ use crate::page::{PageInner, WeakPage};
 #[derive(Default)]
 pub(crate) struct EvictionQueue {
     lists: Mutex<Lists>,
-    /// A page became ready, was settled, or couldn't be written.
+    /// Signalled when a page has become ready, was settled, or couldn't be written.
     finished: Condvar,
-    /// There is work for an I/O thread.
+    /// Signalled when there is work for an I/O thread.
     work: Condvar,
-    /// Counts entries pushed: the clock that tells "used since".
+    /// Counts entries pushed: the clock for telling whether a page has been used since.
     clock: AtomicU64,
-    /// Entries whose pages are destroyed.
+    /// Number of entries whose pages are destroyed.
     dead: AtomicUsize,
 }
 
@@ -47,20 +47,21 @@ struct Lists {
     by_rank: BTreeMap<u64, VecDeque<Entry>>,
     ready: VecDeque<Entry>,
     entries: usize,
-    /// Size of the pages in `ready`; those used or destroyed since count until they are met.
+    /// Size of the pages in `ready`; pages used or destroyed since then count until they are encountered.
     ready_bytes: u64,
-    /// Pages popped and not settled: being written, read or evicted.
+    /// Number of pages popped but not settled: being written, read or evicted.
     busy: usize,
     writing_bytes: u64,
-    /// No page of a lower rank goes before what is being written: the highest rank since nothing was.
+    /// Highest rank among the pages written since nothing was being written: pages of lower ranks aren't evicted before
+    /// those.
     writing_rank_max: u64,
-    /// Requests that wait for a page to become ready.
+    /// Number of requests waiting for a page to become ready.
     waiting: usize,
-    /// How much is to be kept ready; 0 (write nothing) before the first eviction and after a failure.
+    /// How much to keep ready; 0 (write nothing) before the first eviction and after a failure.
     goal_bytes: u64,
     /// Pages to be read ahead.
     reads: VecDeque<WeakPage>,
-    /// Writes that failed, and why the last one did.
+    /// Number of failed writes, and the error of the last one.
     failures: u64,
     failure: Option<Error>,
     threads: usize,
@@ -74,11 +75,11 @@ struct Entry {
     bytes: u64,
 }
 
-/// What an I/O thread is to do.
+/// Work for an I/O thread.
 pub(crate) enum Work {
-    /// Read these pages back, as far as room is free. [`EvictionQueue::finish`] is to follow.
+    /// Read these pages back as long as there is free room, then call [`EvictionQueue::finish`].
     Read(Vec<Arc<PageInner>>),
-    /// Write these pages, then hand them to [`EvictionQueue::finish_write`].
+    /// Write these pages, then pass them to [`EvictionQueue::finish_write`].
     Write(Vec<Arc<PageInner>>),
 }
 
@@ -104,7 +105,7 @@ impl Lists {
         self.entries += 1;
     }
 
-    /// Puts a page that has no entry where it belongs, if it isn't pinned.
+    /// Queues a page without an entry where it belongs, unless it is pinned.
     fn place(&mut self, page: &Arc<PageInner>, now: u64) {
         if page.state.unqueue_if_pinned() {
             return;
@@ -130,13 +131,13 @@ impl Lists {
         Some((rank, entry))
     }
 
-    /// Puts the entry that was popped last back to the head.
+    /// Puts the entry that was popped last back at the head.
     fn push_back_to_head(&mut self, rank: u64, entry: Entry) {
         self.by_rank.entry(rank).or_default().push_front(entry);
         self.entries += 1;
     }
 
-    /// Is a batch of writes due? Small batches aren't worth it, unless a request waits.
+    /// Whether a batch of writes is due. Small batches aren't worth it, unless a request is waiting.
     fn is_write_due(&self, ahead: WriteAhead) -> bool {
         if self.goal_bytes == 0 {
             return false;
@@ -185,9 +186,10 @@ impl EvictionQueue {
         self.lists.lock().push(page, now);
     }
 
-    /// The next page to evict, still marked as queued, or `None` if no page can go. It was clean a moment ago. If there
-    /// are only dirty ones, waits until one is written; when no I/O thread can be had, returns a dirty one instead.
-    /// `start_thread` starts an I/O thread; `note_waited` is told how long a wait was. Each pop is followed by [`finish`](Self::finish).
+    /// The next page to evict, still marked as queued, or `None` if no page can be evicted. It was clean a moment ago.
+    /// If there are only dirty ones, waits until one is written; if no I/O thread can be started, returns a dirty one
+    /// instead. `start_thread` starts an I/O thread; `note_waited` gets the duration of a wait. Each pop is followed by
+    /// [`finish`](Self::finish).
     pub(crate) fn pop(
         &self,
         ahead: WriteAhead,
@@ -225,7 +227,7 @@ impl EvictionQueue {
         }
     }
 
-    /// As [`pop`](Self::pop), for callers that write dirty pages themselves.
+    /// [`pop`](Self::pop) for callers that write dirty pages themselves.
     pub(crate) fn pop_any(&self) -> Option<Arc<PageInner>> {
         let mut outdated = Vec::new();
         let mut lists = self.lists.lock();
@@ -235,7 +237,7 @@ impl EvictionQueue {
         Some(page)
     }
 
-    /// A ready page, if there is one. To be followed by [`finish`](Self::finish).
+    /// A ready page, if there is one. Must be followed by [`finish`](Self::finish).
     pub(crate) fn pop_ready(&self) -> Option<Arc<PageInner>> {
         let mut outdated = Vec::new();
         let mut lists = self.lists.lock();
@@ -296,7 +298,7 @@ impl EvictionQueue {
         None
     }
 
-    /// Makes sure that an I/O thread takes the writes that are due; false if there is none to take them.
+    /// Makes sure that an I/O thread takes the writes that are due; returns false if there is none.
     fn call_io_threads(
         &self,
         lists: &mut MutexGuard<'_, Lists>,
@@ -316,7 +318,7 @@ impl EvictionQueue {
         lists.threads > 0
     }
 
-    /// Asks for pages to be read back; false if the list is full already.
+    /// Requests that pages be read back; returns false if the list is already full.
     pub(crate) fn push_reads<'a>(
         &self,
         pages: impl Iterator<Item = &'a Arc<PageInner>>,
@@ -332,7 +334,7 @@ impl EvictionQueue {
         }
     }
 
-    /// Waits for work. `None` if none came for `idle_max`, or if the queue is closed: then the thread ends.
+    /// Waits for work. `None` if none arrived for `idle_max`, or if the queue is closed: then the thread ends.
     pub(crate) fn next_work(&self, ahead: WriteAhead, idle_max: Duration) -> Option<Work> {
         let mut outdated = Vec::new();
         let mut lists = self.lists.lock();
@@ -348,7 +350,7 @@ impl EvictionQueue {
                 }
                 return work;
             }
-            // What was looked at may have become ready, or may have been the last thing to wait for.
+            // The pages looked at may have become ready, or may have been the last ones to wait for.
             if lists.waiting > 0 {
                 self.finished.notify_all();
             }
@@ -403,14 +405,14 @@ impl EvictionQueue {
         (!pages.is_empty()).then_some(Work::Write(pages))
     }
 
-    /// `pages` pages that were popped have been dealt with.
+    /// Called when `pages` popped pages have been dealt with.
     pub(crate) fn finish(&self, pages: usize) {
         let mut lists = self.lists.lock();
         lists.busy -= pages;
         self.finished.notify_all();
     }
 
-    /// These pages have been written, but for those that couldn't; `failure` says why.
+    /// Called when these pages have been written, except for those that couldn't be; `failure` says why.
     pub(crate) fn finish_write(&self, pages: Vec<Arc<PageInner>>, failure: Option<Error>) {
         let (count, now) = (pages.len(), self.tick());
         let mut lists = self.lists.lock();
@@ -421,7 +423,7 @@ impl EvictionQueue {
         if lists.writing_bytes == 0 {
             lists.writing_rank_max = 0;
         }
-        // Pages whose last handle is gone meanwhile are destroyed before waiters look again.
+        // Pages whose last handle has been dropped meanwhile are destroyed before waiters look again.
         MutexGuard::unlocked(&mut lists, || drop(pages));
         lists.busy -= count;
         if failure.is_some() {
@@ -441,7 +443,7 @@ impl EvictionQueue {
         }
     }
 
-    /// A page that is marked as queued was destroyed.
+    /// Called when a page that is marked as queued is destroyed.
     pub(crate) fn note_dead_entry(&self) {
         self.dead.fetch_add(1, Relaxed);
     }
@@ -452,7 +454,7 @@ impl EvictionQueue {
         self.work.notify_all();
     }
 
-    /// An entry may be met before its page's destructor has noted it, so the count may have to wait at zero.
+    /// An entry may be encountered before its page's destructor has counted it, so the count saturates at zero.
     fn forget_dead_entry(&self) {
         let _ = self.dead.fetch_update(Relaxed, Relaxed, |dead| dead.checked_sub(1));
     }

@@ -8,7 +8,7 @@ use godwit_common::{MemoryTag, Result};
 use crate::owner::Owner;
 use crate::pool::Pool;
 
-/// A share of the memory limit, held until it is dropped: the ledger's half of a vector or hash table that its owner
+/// A share of the memory limit, held until it is dropped: the accounting of a vector or hash table that its owner
 /// allocates itself. It can't be evicted.
 pub struct Reservation {
     pool: Arc<Pool>,
@@ -18,18 +18,18 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Room for no bytes, which always succeeds.
+    /// A reservation of no bytes, which always succeeds.
     pub(crate) fn empty(pool: Arc<Pool>, owner: Option<Owner>, tag: MemoryTag) -> Self {
         Self { pool, owner, tag, bytes: 0 }
     }
 
-    /// What is reserved.
+    /// Number of reserved bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Changes what is reserved. Growing may evict pages; when it fails, the reservation stays as it was. Grow before
-    /// the memory is allocated, shrink after it is freed.
+    /// Changes the number of reserved bytes. Growing may evict pages; if it fails, the reservation stays as it was.
+    /// Grow before allocating the memory, shrink after freeing it.
     pub fn resize(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.bytes {
             let more = (bytes - self.bytes) as u64;

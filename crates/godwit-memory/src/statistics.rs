@@ -1,9 +1,9 @@
-//! A picture of the pool at one moment.
+//! A snapshot of the pool.
 
 use godwit_common::MemoryTag;
 
-/// What the pool holds and has done. The numbers are read one by one while other threads work, so sums may be off by
-/// what is in motion.
+/// Statistics of the pool's memory and activity. The numbers are read one by one while other threads work, so sums may
+/// be slightly off.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStatistics {
     /// The limit on [`used_bytes`](Self::used_bytes).
@@ -22,7 +22,7 @@ pub struct MemoryStatistics {
     pub evictions: u64,
     /// Bytes of pages written to temporary files so far.
     pub spilled_bytes_total: u64,
-    /// What they took there: less, if they were compressed.
+    /// Bytes that they took there: fewer if they were compressed.
     pub stored_bytes_total: u64,
     /// Bytes read back so far.
     pub reread_bytes_total: u64,

@@ -1,4 +1,4 @@
-//! Memory from the system, and advice to it. Under Miri, which doesn't know mappings, it comes from the allocator.
+//! Memory from the system, and advice to it. Under Miri, which doesn't support mappings, it comes from the allocator.
 
 use std::ptr::NonNull;
 
@@ -8,7 +8,7 @@ use crate::config::{ARENA_BYTES, HUGE_PAGE_BYTES};
 
 pub(crate) use platform::{advise_huge, release_to_system, unmap};
 
-/// Zeroed memory that starts at a multiple of the size of an arena, if it is one, or of a huge page, if it is as large.
+/// Zeroed memory, aligned to the size of an arena if it is one, or of a huge page if it is at least that large.
 pub(crate) fn map(bytes: usize) -> Result<NonNull<u8>> {
     platform::map(bytes, alignment(bytes)).map_err(|what| {
         Error::resource(format!("the system refused {} of memory: {what}", format_bytes(bytes as u64)))
@@ -16,7 +16,7 @@ pub(crate) fn map(bytes: usize) -> Result<NonNull<u8>> {
     })
 }
 
-/// What a mapping's start is a multiple of; 1 if any page will do.
+/// The alignment of a mapping; 1 if any page will do.
 fn alignment(bytes: usize) -> usize {
     match bytes {
         ARENA_BYTES => ARENA_BYTES,
@@ -66,14 +66,14 @@ mod platform {
         // SAFETY: the caller's promise.
         let unmapped = unsafe { mm::munmap(start.as_ptr().cast::<c_void>(), bytes) };
         if unmapped.is_err() {
-            // The kernel's map of the process is full, and this would split an entry: only addresses are lost.
+            // The kernel's memory map of the process is full, and this would split an entry: only addresses are lost.
             // SAFETY: still mapped, and the caller promises that it isn't in use.
             unsafe { release_to_system(start, bytes) };
         }
     }
 
-    /// Gives the memory of a mapped range back to the system. Nothing is lost but memory if the system doesn't want it,
-    /// as when the host has locked all its memory.
+    /// Gives the memory of a mapped range back to the system. If the system refuses, as when the host has locked all
+    /// its memory, only memory is wasted.
     ///
     /// # Safety
     /// The range is mapped, and its content isn't used any more.
@@ -86,7 +86,7 @@ mod platform {
         let _ = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
     }
 
-    /// Has the kernel take huge pages for a range, or not. A kernel without them may refuse.
+    /// Advises the kernel to use huge pages for a range, or not to. A kernel without them may refuse.
     ///
     /// # Safety
     /// The range is mapped, or empty.
@@ -107,7 +107,7 @@ mod platform {
     use std::alloc::{Layout, LayoutError, alloc_zeroed, dealloc};
     use std::ptr::NonNull;
 
-    /// What every mapping is a multiple of.
+    /// The alignment of every mapping.
     const PAGE: usize = 4096;
 
     fn layout(bytes: usize, alignment: usize) -> Result<Layout, LayoutError> {
@@ -128,7 +128,7 @@ mod platform {
         unsafe { dealloc(start.as_ptr(), layout) };
     }
 
-    /// What is read after this would be a mistake, which Miri finds.
+    /// Reading the memory after this would be a bug, which Miri then finds.
     pub(crate) unsafe fn release_to_system(start: NonNull<u8>, bytes: usize) {
         let nothing = Box::<[u8]>::new_uninit_slice(bytes);
         // SAFETY: the caller's promise; a new box lies elsewhere.

@@ -1,9 +1,9 @@
 //! Pages on disk.
 //!
 //! Pages share temporary files of slots, one for each size of slot: a whole page, or less for compressed pages. A large
-//! page has a file of its own. Files are created at the first spill, have no name, and are cut when slots at the end
-//! are free. The checksum of a copy stays in memory, next to its address, so a copy that was lost, swapped or damaged
-//! can't be taken for the page.
+//! page has a file of its own. Files are created at the first spill, have no name, and are truncated when slots at the
+//! end are free. The checksum of a copy stays in memory, next to its address, so a copy that was lost, swapped or
+//! damaged can't be taken for the page.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,18 +20,18 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codec::{Codec, CodecChooser};
 use crate::config::{DISK_CHECK_SLOTS, DISK_RESERVE_BYTES, PAGE_BYTES, SHRINK_SLOTS_MIN, SLOT_STEP_BYTES};
 
-/// A temporary file at one moment.
+/// A snapshot of a temporary file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TempFile {
     /// Where it is; it has no name there.
     pub directory: PathBuf,
     /// Its size.
     pub bytes: u64,
-    /// Size of its slots; `None`: it holds one large page.
+    /// Size of its slots; `None` if it holds one large page.
     pub slot_bytes: Option<u64>,
-    /// Places for pages, and how many of them hold one.
+    /// Number of slots for pages.
     pub slots: u64,
-    /// Places that hold a page.
+    /// Number of slots that hold a page.
     pub used_slots: u64,
 }
 
@@ -66,7 +66,7 @@ impl TempSpace {
         })
     }
 
-    /// Later spills go to `directory`. The old file lives until its last slot is free.
+    /// Makes later spills go to `directory`. The old file lives until its last slot is free.
     pub(crate) fn set_directory(&self, directory: PathBuf) {
         let mut current = self.current.lock();
         if current.directory != directory {
@@ -97,7 +97,7 @@ impl TempSpace {
         open.iter().map(|file| file.describe()).filter(|file| file.bytes > 0).collect()
     }
 
-    /// Has a file listed as long as it is open.
+    /// Lists a file as long as it is open.
     fn list<T: Listed + 'static>(&self, file: &Arc<T>) {
         let file: Weak<T> = Arc::downgrade(file);
         let mut open = self.open.lock();
@@ -129,7 +129,7 @@ impl TempSpace {
         })
     }
 
-    /// Fails when `bytes` more would eat into the reserve of the disk. Between checks the files may grow a little.
+    /// Fails if `bytes` more would eat into the disk's reserve. Between checks the files may grow a little.
     fn check_disk(&self, directory: &Path, bytes: u64) -> Result<()> {
         let available = self
             .files
@@ -187,11 +187,11 @@ struct SlotFile {
 
 #[derive(Default)]
 struct Slots {
-    /// Free slots before `end`. The lowest is used first, so that the file can be cut.
+    /// Free slots before `end`. The lowest is used first, so that the file can be truncated.
     free: BTreeSet<u32>,
     /// All slots from here on are free.
     end: u32,
-    /// Length of the file, for which the quota is taken.
+    /// Length of the file, in slots, which is what counts against the quota.
     file: u32,
 }
 
@@ -225,8 +225,8 @@ impl SlotFile {
             slots.end -= 1;
         }
         let surplus = slots.file - slots.end;
-        // Cut under the lock: a slot beyond the end that is taken meanwhile would be cut off. If the system refuses,
-        // the file stays as long as it is and is cut another time.
+        // Truncated under the lock: a slot beyond the end that is taken meanwhile would be cut off. If the system
+        // refuses, the file keeps its length and is truncated another time.
         if (surplus >= SHRINK_SLOTS_MIN || (slots.end == 0 && surplus > 0))
             && self.file.truncate(self.offset_of(slots.end)).is_ok()
         {
@@ -334,20 +334,19 @@ impl Place {
 pub(crate) struct DiskCopy {
     place: Place,
     codec: Codec,
-    /// Size of what the codec made, which is followed by zeros up to a whole block.
+    /// Size of the codec's output, which is followed by zeros up to a whole block.
     encoded_bytes: usize,
     checksum: u64,
 }
 
 impl DiskCopy {
-    /// Takes a place for `stored`, the whole content of a page, which is to be written by
-    /// [`request`](Self::write_request).
+    /// Allocates space for `stored`, the whole content of a page, which [`request`](Self::write_request) then writes.
     pub(crate) fn prepare(space: &Arc<TempSpace>, stored: &[u8], is_large: bool) -> Result<Self> {
         let place = Place::take(space, stored.len(), is_large)?;
         Ok(Self { place, codec: Codec::Plain, encoded_bytes: stored.len(), checksum: xxh3_64(stored) })
     }
 
-    /// As [`prepare`](Self::prepare), for what `codec` made of a page: the first `encoded_bytes` of whole blocks.
+    /// [`prepare`](Self::prepare) for the output of `codec`: the first `encoded_bytes` of whole blocks.
     pub(crate) fn prepare_encoded(
         space: &Arc<TempSpace>,
         stored: &[u8],
@@ -365,23 +364,24 @@ impl DiskCopy {
         Request::write(file, offset, stored)
     }
 
-    /// The error to report when the request failed.
+    /// The error to report if the request failed.
     pub(crate) fn write_error(&self, space: &TempSpace, error: &io::Error) -> Error {
         space.write_error(self.place.directory(), error)
     }
 
-    /// How many bytes were stored, if they aren't simply the page.
+    /// The number of bytes stored, if they are encoded and not simply the page.
     pub(crate) fn encoded_stored_bytes(&self) -> Option<usize> {
         (self.codec != Codec::Plain).then(|| self.encoded_bytes.next_multiple_of(ALIGNMENT_BYTES))
     }
 
-    /// The request that fills `stored`, of the size that was written; [`verify`](Self::verify) is to follow.
+    /// The request that fills `stored`, which has the size that was written; must be followed by
+    /// [`verify`](Self::verify).
     pub(crate) fn read_request<'a>(&'a self, stored: &'a mut [u8]) -> Request<'a> {
         let (file, offset) = self.place.address();
         Request::read(file, offset, stored)
     }
 
-    /// Checks that what the request read is what was written.
+    /// Checks that the request read what was written.
     pub(crate) fn verify(&self, read: &io::Result<()>, stored: &[u8]) -> Result<()> {
         if let Err(error) = read {
             return Err(Error::io("reading a spilled page back from its temporary file", error));
@@ -399,7 +399,7 @@ impl DiskCopy {
         Ok(())
     }
 
-    /// Makes the page of what was stored and verified.
+    /// Restores the page from the stored and verified bytes.
     pub(crate) fn decode(&self, stored: &[u8], content: &mut [u8], chooser: &CodecChooser) -> Result<()> {
         let begun = Instant::now();
         self.codec.decode(&stored[..self.encoded_bytes], content)?;

@@ -1,4 +1,4 @@
-//! The pool as its users see it, mostly on simulated disks.
+//! Tests of the pool's public interface, mostly on simulated disks.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
@@ -87,8 +87,8 @@ fn unchanged_pages_are_not_written_twice() {
             assert_filled(&manager.pin_unchanged(page).unwrap(), seed as u64);
         }
     }
-    // Pages whose turn it was to leave may still be in memory, their writes under way: a request that finds a clean
-    // page doesn't wait.
+    // Pages whose turn it was to leave may still be in memory, with their writes in flight: a request that finds a
+    // clean page doesn't wait.
     let evict_all = || drop(manager.reserve(2 * PAGE_BYTES, MemoryTag::HashTable).unwrap());
     evict_all();
     assert_eq!(files.writes(), 8);
@@ -117,7 +117,7 @@ fn the_partition_needed_last_leaves_first_then_the_least_recently_used() {
         pressure.push(manager.reserve(PAGE_BYTES, MemoryTag::HashTable).unwrap());
         order.extend((0..6).filter(|&page| before[page] != pages[page].is_loaded()));
     }
-    // Page 5 moved to partition 9 while it was queued with none behind it: it goes when its old list is reached.
+    // Page 5 moved to partition 9 while it was queued without a partition: it is evicted when its old list is reached.
     assert_eq!(order, [3, 2, 4, 1, 0, 5]);
 }
 
@@ -423,7 +423,7 @@ fn storm(manager: &BufferManager, shared: &[Page], random: &mut Random, steps: u
 
 fn check_storm(change: BufferConfig, steps: u64) {
     const THREADS: u64 = 4;
-    // Of I/O threads, each with a buffer for each page of a batch.
+    // Those of I/O threads, each with a buffer for each page of a batch.
     const SPILL_BUFFERS_MAX: u64 = 4 * 8 * Codec::encoded_bytes_max(PAGE_BYTES) as u64;
     // Each thread holds at most 4 pins and an allocation of up to 3 pages each, and 4 reservations of up to 2 pages.
     let limit = THREADS * 24 * PAGE;

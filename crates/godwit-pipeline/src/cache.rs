@@ -1,10 +1,10 @@
-//! What operators say of their use of the last-level cache, and the class of a pipeline that follows from it.
+//! How operators use the last-level cache, and the resulting class of a pipeline.
 //!
-//! A worker runs the operators of a pipeline in turn, chunk by chunk, so they share a class: that of the neediest, as
-//! Stefan Noll ("Resource-Efficient Data Processing", section 4.4) gives the whole cache to a query that scans *and*
-//! groups. The other way round, confining a grouping because it reads a scan would slow down the query itself for the
-//! good of others; a scan that isn't confined costs others what it costs them today. Operators are asked when their
-//! pipeline is launched, as sizes of tables are known then.
+//! A worker runs the operators of a pipeline in turn, chunk by chunk, so they share a class: that of the neediest, just
+//! as Stefan Noll ("Resource-Efficient Data Processing", section 4.4) gives the whole cache to a query that scans *and*
+//! groups. Conversely, confining a grouping because it reads from a scan would slow down the query itself for the
+//! benefit of others; a scan that isn't confined costs others no more than it does today. Operators are asked when
+//! their pipeline is launched, because the sizes of tables are known by then.
 //!
 //! | | says |
 //! |---|---|
@@ -26,25 +26,25 @@ use crate::Pipeline;
 pub struct CacheUse {
     /// How.
     pub usage: CacheUsage,
-    /// Why: the end of a sentence that begins with the operator.
+    /// Why: completes a sentence that starts with the operator.
     pub why: &'static str,
 }
 
 impl CacheUse {
-    /// Of an operator that says nothing.
+    /// For an operator that doesn't say.
     pub const UNKNOWN: Self = Self { usage: CacheUsage::Sensitive, why: "may come back to what it has read" };
 
-    /// Of a streaming operator.
+    /// For a streaming operator.
     pub const CHUNKS: Self =
         Self { usage: CacheUsage::Polluting, why: "works on chunks, which stay in a core's own cache" };
 
-    /// Of a sink that collects rows.
+    /// For a sink that collects rows.
     pub const APPENDS: Self = Self { usage: CacheUsage::Polluting, why: "appends rows to pages" };
 
-    /// Of a source of rows that were collected.
+    /// For a source of collected rows.
     pub const READS: Self = Self { usage: CacheUsage::Polluting, why: "reads each row once" };
 
-    /// Each place is used once.
+    /// Uses each memory location once.
     pub fn polluting(why: &'static str) -> Self {
         Self { usage: CacheUsage::Polluting, why }
     }
@@ -76,10 +76,10 @@ impl fmt::Display for CacheUse {
     }
 }
 
-/// The class of a pipeline, and what its operators said.
+/// The class of a pipeline, and its operators' cache uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheDecision {
-    /// What its workers enter.
+    /// The class that its workers enter.
     pub class: CacheClass,
     /// By operator, from the source to the sink: what `EXPLAIN` shows, and its use.
     pub operators: Vec<(String, CacheUse)>,
@@ -92,7 +92,7 @@ impl CacheDecision {
         Self { class: pipeline.cache_class(caches), operators: operators.collect() }
     }
 
-    /// The operators that alone have the class of the pipeline, or all if it takes several.
+    /// The operators that have the class of the pipeline by themselves, or all of them if only several together do.
     pub fn neediest(&self, caches: &CacheSizes) -> Vec<&(String, CacheUse)> {
         let alone = self.operators.iter().filter(|(_, used)| caches.class_of(used.usage) == self.class);
         let alone: Vec<_> = alone.collect();

@@ -6,10 +6,10 @@
 //!       └──────────────────── fired when it is half empty ◀────────────────┘
 //! ```
 //!
-//! A chunk of heavy texts waits as it is, and becomes small batches as they are taken: its texts are mostly those of pages that
-//! are counted, a batch has copies of them.
+//! A chunk with large strings is queued as it is, and converted to small batches as they are taken: its strings mostly
+//! lie in pages that are already accounted for, while a batch has copies of them.
 //!
-//! A query whose result isn't read stops at a full queue, and reports that: others needn't wait in line for it
+//! A query whose result isn't read stalls on a full queue, and reports that: others needn't wait in line for it
 //! ([`BufferManager::admit_past_stalled`]). Rows keep their order if one worker feeds the sink. The stream ends when
 //! the sink is finalized, or with the error given to [`ResultCollector::fail`]; dropping it cancels the query.
 
@@ -31,10 +31,10 @@ use crate::pipeline::{Operator, Signal, Sink, SinkVerdict, SinkWorker};
 use crate::{CacheUse, CancelToken, QueryContext};
 
 /// Size of the queue, in bytes of batches, at which workers wait. Enough for some 50 chunks of ten columns, so that
-/// reader and workers don't take turns.
+/// reader and workers don't run in lockstep.
 const QUEUE_BYTES_MAX: usize = 4 << 20;
 
-/// Texts of a chunk that become one batch, unless those of a single row are more.
+/// Bytes of strings that go into one batch, unless those of a single row are more.
 const BATCH_TEXT_BYTES: usize = 1 << 20;
 
 /// How often a reader that waits for a batch checks whether the query is in line behind others whose results aren't
@@ -52,7 +52,7 @@ pub struct ResultCollector {
 pub struct ResultStream {
     shared: Arc<Shared>,
     cancel: CancelToken,
-    /// Reservation of the batch that the caller got last: it counts until the caller asks for the next.
+    /// Reservation of the last batch handed out: it counts until the caller asks for the next one.
     current: Option<Reservation>,
 }
 
@@ -64,10 +64,10 @@ struct Shared {
     changed: Condvar,
 }
 
-/// Rows that wait.
+/// Queued rows.
 enum Waiting {
     Batch(RecordBatch, Reservation),
-    /// A chunk of heavy texts, of which so many rows were taken.
+    /// A chunk with large strings, of which `taken` rows have been taken.
     Heavy {
         chunk: Chunk,
         taken: usize,
@@ -81,11 +81,11 @@ struct Queue {
     bytes: usize,
     /// Fired when the queue is half empty, or no longer read.
     writers: Option<Signal>,
-    /// What the stream ends with, once no more batches will come.
+    /// The result that the stream ends with, once there are no more batches.
     end: Option<Result<()>>,
     /// The task that polled last, and found nothing.
     reader: Option<Waker>,
-    /// A thread checks whether the query is in line behind others whose results aren't read.
+    /// A thread is checking whether the query is in line behind others whose results aren't read.
     is_watched: bool,
     /// Nobody wants more rows.
     abandoned: bool,
@@ -100,7 +100,7 @@ impl Queue {
 }
 
 impl ResultCollector {
-    /// A sink for chunks with the columns of `schema`, and the stream of what it is given.
+    /// A sink for chunks with the columns of `schema`, and the stream of its input.
     pub fn new(schema: SchemaRef, query: &QueryContext, name: impl Into<String>) -> (Arc<Self>, ResultStream) {
         let metrics = OperatorMetrics::new(name);
         let memory = query.memory.scoped(metrics.memory().clone());
@@ -109,14 +109,14 @@ impl ResultCollector {
         (Arc::new(Self { shared, metrics }), stream)
     }
 
-    /// Ends the stream with an error, after the batches that wait. Called by the runner of the query, when it fails.
+    /// Ends the stream with an error, after the queued batches. Called by the runner of the query if it fails.
     pub fn fail(&self, error: Error) {
         self.shared.end(Err(error));
     }
 }
 
 impl Shared {
-    /// Ends the stream; the first end counts.
+    /// Ends the stream; only the first call counts.
     fn end(&self, end: Result<()>) {
         let mut queue = self.queue.lock();
         queue.end.get_or_insert(end);
@@ -149,7 +149,7 @@ impl Shared {
         };
         queue.bytes -= bytes;
         if batch.is_err() {
-            // The rows behind are of no use.
+            // The remaining rows are useless.
             queue.give_up();
         }
         let is_half_empty = queue.bytes <= QUEUE_BYTES_MAX / 2;
@@ -175,7 +175,7 @@ impl Shared {
 struct Taken {
     batch: Option<Result<RecordBatch>>,
     reservation: Option<Reservation>,
-    /// They go on after the queue is unlocked.
+    /// Writers to wake once the queue is unlocked.
     writers: Option<Signal>,
 }
 
@@ -218,7 +218,7 @@ impl Sink for ResultCollector {
     }
 }
 
-/// Bytes of the texts of a chunk.
+/// Bytes of the strings of a chunk.
 fn text_bytes(chunk: &Chunk) -> usize {
     let of_column = |index: usize| -> usize {
         let column = chunk.dense(index);
@@ -295,11 +295,11 @@ impl ResultStream {
         &self.shared.schema
     }
 
-    /// The next batch, if it is there already. Otherwise the task of `context` is woken when there is one, or the end;
-    /// if several tasks poll, the last one.
+    /// The next batch, if there already is one. Otherwise the task of `context` is woken when there is one, or at the
+    /// end; if several tasks poll, only the last one.
     ///
     /// # Errors
-    /// Besides those of the query: if no thread can be started while it is in line.
+    /// Besides the query's own errors: if no thread can be started while it is in line.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
         self.current = None;
         let mut queue = self.shared.queue.lock();
@@ -328,7 +328,7 @@ impl ResultStream {
     }
 }
 
-/// A task that polls doesn't check again by itself: a thread does, until the query has an answer.
+/// A polling task doesn't check again by itself, so a thread does, until the query has an answer.
 fn watch_line(shared: Weak<Shared>) -> Result<()> {
     let watch = move || {
         while let Some(shared) = shared.upgrade() {

@@ -1,4 +1,4 @@
-//! What a running query carries along: memory, settings, cancellation, progress.
+//! The context of a running query: memory, settings, cancellation, progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,15 +20,15 @@ pub struct CancelToken(Arc<CancelState>);
 #[derive(Default)]
 struct CancelState {
     is_cancelled: AtomicBool,
-    /// When the statement has taken too long, and how long that is.
+    /// The deadline of the statement, and the timeout that it results from.
     deadline: Option<(Instant, Duration)>,
     /// Called once, by the thread that cancels: for code that doesn't check the flag by itself.
     listeners: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
 
 impl CancelToken {
-    /// A token for a statement with a time limit. Workers notice when the time is over; a query that waits to be
-    /// admitted or read is stopped when it goes on.
+    /// A token for a statement with a time limit. Workers notice when the time is up; a query that waits to be admitted
+    /// or read is stopped once it continues.
     pub fn with_timeout(timeout: Option<Duration>) -> Self {
         let deadline = timeout.and_then(|timeout| Some((Instant::now().checked_add(timeout)?, timeout)));
         Self(Arc::new(CancelState { deadline, ..CancelState::default() }))
@@ -41,7 +41,7 @@ impl CancelToken {
         listeners.into_iter().for_each(|listener| listener());
     }
 
-    /// Calls `listener` when the query is cancelled, or now if it is already.
+    /// Calls `listener` when the query is cancelled, or right away if it already is.
     pub fn on_cancel(&self, listener: impl FnOnce() + Send + 'static) {
         self.0.listeners.lock().push(Box::new(listener));
         if self.is_cancelled() {
@@ -49,13 +49,13 @@ impl CancelToken {
         }
     }
 
-    /// Runs `work`; waits in it for files on other machines end when the query is cancelled, or its time is over.
+    /// Runs `work`; its waits for remote files end when the query is cancelled or its time is up.
     pub fn interrupting<T>(&self, work: impl FnOnce() -> T) -> T {
         interruptible(self.0.clone(), work)
     }
 
-    /// The cause of an error: what stopped a wait, if it was stopped, or else the error itself. A query that failed is
-    /// cancelled, too, so the error is checked.
+    /// The cause of an error: whatever interrupted a wait, if one was interrupted, or else the error itself. A failed
+    /// query is cancelled, too, so the error has to be checked.
     pub fn cause_of(&self, error: Error) -> Error {
         match error.message().contains(INTERRUPTED) {
             true => self.check().err().unwrap_or(error),
@@ -68,7 +68,7 @@ impl CancelToken {
         self.0.is_cancelled.load(Ordering::SeqCst)
     }
 
-    /// An error once cancelled, or when the time is over.
+    /// Returns an error once cancelled or when the time is up.
     pub fn check(&self) -> Result<()> {
         self.0.check()
     }
@@ -98,7 +98,8 @@ impl Interrupt for CancelState {
 /// Settings of a connection, frozen when the query starts.
 #[derive(Debug, Clone)]
 pub struct QuerySettings {
-    /// Most rows in a chunk that a source emits. [`godwit_vector::CHUNK_ROWS`] except in tests of tiny and odd chunks.
+    /// Maximum number of rows in a chunk that a source emits: [`godwit_vector::CHUNK_ROWS`], except in tests with tiny
+    /// and odd chunks.
     pub chunk_rows: usize,
     /// Workers that a pipeline may use at once.
     pub workers: usize,
@@ -106,17 +107,18 @@ pub struct QuerySettings {
     pub profile: bool,
     /// Expected size, in bytes, at which rows are compressed before an operator keeps them; `None`: never.
     pub compress_from_bytes: Option<u64>,
-    /// When small chunks are put together, and how.
+    /// When and how small chunks are compacted.
     pub compaction: Compaction,
     /// Whether joins pass on what they know about their keys to the scans of their probe sides.
     pub join_filters: bool,
-    /// Partitions of the last-level cache, of which workers enter one by class of pipeline; `None`: they stay at home.
+    /// Partitions of the last-level cache, which workers enter by the class of their pipeline; `None`: they stay at
+    /// home.
     pub cache: Option<Arc<CachePartitioning>>,
-    /// Rows per entry of a join's hash table, at most; below 1.
+    /// Maximum number of rows per entry of a join's hash table; below 1.
     pub join_load_factor: f64,
 }
 
-/// When chunks are compacted, and how.
+/// When and how chunks are compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compaction {
     /// Never.
@@ -129,7 +131,7 @@ pub enum Compaction {
     Dynamic,
     /// By what has proven fastest.
     Learning,
-    /// In the probe, without copying the probed side.
+    /// In the probe, without copying the probe side.
     Logical,
     /// In the probe, and elsewhere by what has proven fastest.
     #[default]
@@ -154,20 +156,20 @@ impl Compaction {
         matches!(self, Self::Logical | Self::Smart)
     }
 
-    /// True if compactors stand between operators.
+    /// True if there are compactors between operators.
     pub fn copies(self) -> bool {
         !matches!(self, Self::None | Self::Logical)
     }
 }
 
-/// Default [`QuerySettings::join_load_factor`]: with half of the entries empty, few searches look at a second one.
+/// Default [`QuerySettings::join_load_factor`]: with half of the entries empty, few lookups probe a second one.
 pub const JOIN_LOAD_FACTOR: f64 = 0.5;
 
-/// Default [`QuerySettings::compress_from_bytes`]: 32 MiB. For data that stays in a processor's caches it isn't worth
-/// it.
+/// Default [`QuerySettings::compress_from_bytes`]: 32 MiB. It isn't worth it for data that stays in the processor's
+/// caches.
 pub const COMPRESS_FROM_BYTES: u64 = 32 << 20;
 
-/// Pipelines whose classes are remembered.
+/// Maximum number of pipelines whose classes are remembered.
 const CACHE_DECISIONS_MAX: usize = 1000;
 
 /// A running query.
@@ -185,16 +187,16 @@ pub struct QueryContext {
     cache_decisions: Mutex<Vec<CacheDecision>>,
 }
 
-/// The texts that a function makes of the rows of a chunk take at most this part of the memory limit, ...
+/// The strings that a function produces for the rows of a chunk take at most this part of the memory limit, ...
 const ROWS_PER_LIMIT: usize = 64;
 
-/// ... but may take a MiB, as those of most chunks do, ...
+/// ... but may always take 1 MiB, as much as most chunks need, ...
 const ROWS_BYTES_MIN: usize = 1 << 20;
 
-/// ... and no more than fits in caches of the largest processors: chunks are for that.
+/// ... and no more than fits in the caches of the largest processors, which is what chunks are for.
 const ROWS_BYTES_MAX: usize = 32 << 20;
 
-/// What functions ask while they compute rows.
+/// What functions query while they compute rows.
 impl Work for QueryContext {
     fn reserve(&self, bytes: usize) -> Result<Lease> {
         Ok(Box::new(self.memory.reserve(bytes, MemoryTag::Other)?))
@@ -218,7 +220,8 @@ impl QueryContext {
         Arc::new(Self { memory, settings, cancel, rows_done, rows_known, cache_decisions: Mutex::default() })
     }
 
-    /// Remembers the class of a pipeline that is launched. Of very many, as rounds of a recursion have, only the first.
+    /// Remembers the class of a launched pipeline. If there are very many, as with the rounds of a recursion, only the
+    /// first ones.
     pub fn note_cache(&self, decision: CacheDecision) {
         let mut decisions = self.cache_decisions.lock();
         if decisions.len() < CACHE_DECISIONS_MAX {
@@ -231,7 +234,7 @@ impl QueryContext {
         self.cache_decisions.lock().clone()
     }
 
-    /// Share of the scans' input that is consumed, 0 to 1.
+    /// Share of the scans' input that has been consumed, 0 to 1.
     pub fn progress(&self) -> f64 {
         let known = self.rows_known.load(Ordering::Relaxed);
         if known == 0 { 0.0 } else { (self.rows_done.load(Ordering::Relaxed) as f64 / known as f64).min(1.0) }

@@ -1,4 +1,4 @@
-//! Filters made of the keys of a join's build side, applied by the probe-side scan.
+//! Filters made from the keys of a join's build side, applied by the probe-side scan.
 //!
 //! ```text
 //! dense integers:  one bit per integer of [min, max]                            exact, 1 access
@@ -23,13 +23,13 @@ use crate::top_bound::TopBound;
 /// Bits per key of a Bloom filter, before rounding up to a power of two: with 4 bits set per key in one word, about 1 %
 /// of the other keys pass.
 const BLOOM_BITS_PER_KEY: u64 = 16;
-/// Largest Bloom filter: beyond a typical last-level cache a probe costs as much as the hash table's.
+/// Maximum size of a Bloom filter: beyond a typical last-level cache, a lookup costs as much as one in the hash table.
 const BLOOM_BYTES_MAX: u64 = 16 << 20;
 /// A bit vector may always have this many bits (256 KiB: stays in the L2 cache).
 const BITS_ALWAYS: u128 = 1 << 21;
 /// Otherwise the maximum number of bits per key: as many as its hash-table entry has.
 const BITS_PER_KEY_MAX: u128 = 64;
-/// Largest bit vector.
+/// Maximum size of a bit vector.
 const BITS_MAX: u128 = 1 << 30;
 /// A filter may take at most this share of the memory limit.
 const MEMORY_SHARE: u64 = 16;
@@ -38,24 +38,24 @@ const MEMORY_SHARE: u64 = 16;
 pub struct KeyFilter {
     range: Option<ValueRange>,
     set: Option<Arc<KeySet>>,
-    /// Number of build rows: an upper bound of the distinct keys.
+    /// Number of build rows: an upper bound on the number of distinct keys.
     keys: u64,
-    /// Not a join's keys, but the bound of a top-N.
+    /// Set for a top-N filter, which has a bound instead of a join's keys.
     bound: Option<Arc<TopBound>>,
 }
 
 impl KeyFilter {
-    /// A filter from the bound of the keys and, maybe, their set.
+    /// A filter from the range of the keys and, possibly, their set.
     pub fn new(range: Option<ValueRange>, set: Option<Arc<KeySet>>, keys: u64) -> Self {
         Self { range, set, keys, bound: None }
     }
 
-    /// A filter that a top-N makes while the scan runs.
+    /// A filter that a top-N tightens while the scan runs.
     pub fn of_bound(bound: Arc<TopBound>) -> Self {
         Self { range: None, set: None, keys: u64::MAX, bound: Some(bound) }
     }
 
-    /// True if it removes more later than at first: giving up on it early would be wrong.
+    /// True if it removes more rows later than at first: giving up on it early would be wrong.
     pub fn gets_better(&self) -> bool {
         self.bound.is_some()
     }
@@ -80,8 +80,9 @@ impl KeyFilter {
         self.set.as_ref().map_or(0, |set| set.bytes())
     }
 
-    /// An estimate of the share of rows that pass, if the scanned column's values are spread evenly over `column`; a
-    /// filter that passes nearly all isn't worth its time. The scan knows better once it has measured.
+    /// An estimate of the share of rows that pass, assuming that the scanned column's values are uniformly distributed
+    /// over `column`; a filter that passes nearly everything isn't worth its cost. The scan knows better once it has
+    /// measured.
     pub fn selectivity(&self, column: Option<ValueRange>) -> f64 {
         let (Some(keys), Some(column)) = (self.range, column) else {
             return if self.keys == 0 { 0.0 } else { 0.5 };
@@ -95,7 +96,7 @@ impl KeyFilter {
     }
 
     /// Keeps those of `rows` (positions in the dense vector `keys`) whose key may have a match; NULL never has one, but
-    /// may be among the first.
+    /// may be among the first rows of a top-N.
     pub fn retain(&self, keys: &Vector, rows: &mut Vec<u32>) {
         if let Some(bound) = &self.bound {
             return bound.retain(keys, rows);
@@ -147,7 +148,7 @@ impl KeyFilter {
         passing
     }
 
-    /// Keeps the `rows` whose twin in `positions` passes.
+    /// Keeps the `rows` whose counterpart in `positions` passes.
     fn retain_flat(&self, keys: &Vector, positions: &mut Vec<u32>, rows: &mut Vec<u32>) {
         self.retain_values(keys, positions);
         positions.iter_mut().for_each(|position| *position = rows[*position as usize]);
@@ -177,7 +178,7 @@ impl KeyFilter {
     }
 }
 
-/// Keeps the rows for which `passes`, without a branch per row.
+/// Keeps the rows for which `passes` is true, without a branch per row.
 #[inline(always)]
 fn keep(rows: &mut Vec<u32>, passes: impl Fn(u32) -> bool) {
     let mut kept = 0;
@@ -277,7 +278,7 @@ impl KeySet {
     pub fn bloom(keys: u64, memory: &BufferManager) -> Option<KeySet> {
         let words = (keys.saturating_mul(BLOOM_BITS_PER_KEY) / 64).max(8).checked_next_power_of_two()?;
         let bytes_max = BLOOM_BYTES_MAX.min(memory.memory_limit() / MEMORY_SHARE);
-        // Half the ideal size still rejects most keys, less isn't worth a cache miss per row.
+        // Half the ideal size still rejects most keys; anything smaller isn't worth a cache miss per row.
         let words = if words * 8 <= bytes_max { words } else { words / 2 };
         if words * 8 > bytes_max {
             return None;
@@ -285,8 +286,8 @@ impl KeySet {
         Some(KeySet::Bloom { words: AtomicWords::zeroed(words as usize, memory, MemoryTag::HashTable).ok()? })
     }
 
-    /// Adds the keys that aren't NULL, which are in the range that the set was made for. Called in parallel. Returns
-    /// false if some key of a bit vector was there already.
+    /// Adds the keys that aren't NULL, which are in the range that the set was made for. May be called concurrently.
+    /// Returns false if some key was already in a bit vector.
     pub fn insert(&self, keys: &Vector) -> bool {
         let mut rows: Vec<u32> = match keys.validity() {
             Some(validity) => {
@@ -307,7 +308,7 @@ impl KeySet {
                 match_integers!(&flat, values => for &row in &rows {
                     let offset = values[row as usize].offset_from(*min);
                     let (word, mask) = (&words[(offset >> 6) as usize], 1u64 << (offset & 63));
-                    // Most bits of a set of duplicates are set already: reading doesn't take the cache line from other
+                    // With duplicates, most bits are already set: reading doesn't take the cache line away from other
                     // cores.
                     let before = match word.load(Ordering::Relaxed) & mask {
                         0 => word.fetch_or(mask, Ordering::Relaxed) & mask,
@@ -334,12 +335,12 @@ impl KeySet {
         }
     }
 
-    /// True if what it contains is certainly a key.
+    /// True if everything it contains is certainly a key.
     pub fn is_exact(&self) -> bool {
         matches!(self, KeySet::Bits { .. })
     }
 
-    /// Puts the rows whose key is in a bit vector into `found`, of the given `rows`, none of which is NULL.
+    /// Puts those of `rows`, none of which is NULL, whose key is in a bit vector into `found`.
     pub fn find(&self, keys: &Flat, rows: &[u32], found: &mut Vec<u32>) {
         let KeySet::Bits { min, words } = self else { unreachable!("a Bloom filter finds nothing for sure") };
         found.clear();
@@ -353,7 +354,7 @@ impl KeySet {
         words.bytes() as u64
     }
 
-    /// What it is, for `EXPLAIN`.
+    /// A description for `EXPLAIN`.
     pub fn describe(&self) -> String {
         let kind = match self {
             KeySet::Bits { .. } => "bit vector",

@@ -1,4 +1,4 @@
-//! The contract between the parts that deliver, change and take rows: what a pipeline is built from.
+//! The contract between the parts that produce, transform and consume rows: the building blocks of pipelines.
 //!
 //! ```text
 //! Table::scan ─▶ Source ─▶ Transform ─▶ … ─▶ Sink ─▶ ResultStream          the three roles: pipeline.rs
@@ -6,11 +6,11 @@
 //!      └ ScanRequest: columns, filters (scan_filter), filters from joins and top-N (key_filter.rs, top_bound.rs)
 //! ```
 //!
-//! The readers of tables (`godwit-files`, `godwit-tables`) and the operators (`godwit-exec`) are built side by side on
-//! this crate, and know nothing of each other.
+//! The readers of tables (`godwit-files`, `godwit-tables`) and the operators (`godwit-exec`) both build on this crate,
+//! and know nothing about each other.
 //!
-//! Plans are immutable and shared; what changes while a query runs lives in the operators' shared state (behind `&self`)
-//! and in one *worker* object per role and task (`&mut self`), so that signatures show what is shared.
+//! Plans are immutable and shared; what changes while a query runs lives in the operators' shared state (behind
+//! `&self`) and in one *worker* object per role and task (`&mut self`), so that signatures show what is shared.
 #![forbid(unsafe_code)]
 
 mod cache;

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::scan::ScannedColumn;
 
-/// Rows and chunks that passed a place, added up by several workers.
+/// Rows and chunks that passed some point, summed over several workers.
 #[derive(Default)]
 pub struct Flow {
     rows: AtomicU64,
@@ -18,13 +18,13 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Adds what passed.
+    /// Adds to the counts.
     pub fn add(&self, counts: FlowCounts) {
         self.rows.fetch_add(counts.rows, Ordering::Relaxed);
         self.chunks.fetch_add(counts.chunks, Ordering::Relaxed);
     }
 
-    /// What passed so far.
+    /// The counts so far.
     pub fn counts(&self) -> FlowCounts {
         FlowCounts { rows: self.rows.load(Ordering::Relaxed), chunks: self.chunks.load(Ordering::Relaxed) }
     }
@@ -62,13 +62,13 @@ impl AddAssign for FlowCounts {
 /// What a compactor did with the chunks of the operator before it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CompactionCounts {
-    /// What arrived.
+    /// Its input.
     pub arrived: FlowCounts,
-    /// What was handed on.
+    /// Its output.
     pub left: FlowCounts,
     /// Rows that were copied to make larger chunks.
     pub rows_copied: u64,
-    /// The final threshold: chunks with more rows passed.
+    /// The final threshold: chunks with more rows passed through.
     pub threshold: usize,
     /// Thresholds that were tried, and how often each was chosen.
     pub tried: Vec<(usize, u64)>,
@@ -99,20 +99,21 @@ impl CompactionCounts {
 #[derive(Debug, Clone, Copy)]
 pub struct CompactionAccount(usize);
 
-/// What an operator did in one query. Tasks count for themselves and add up at their end.
+/// Metrics of an operator in one query. Tasks count on their own and add their counts at the end.
 pub struct OperatorMetrics {
     name: Arc<str>,
-    /// Time inside this operator, all workers added, in nanoseconds. Zero unless the query is profiled.
+    /// Time inside this operator, summed over all workers, in nanoseconds. Zero unless the query is profiled.
     own_ns: AtomicU64,
     input: Flow,
     output: Flow,
-    /// By [`CompactionAccount`]: spilled rows of an operator come out of another pipeline, with a compactor of its own.
+    /// By [`CompactionAccount`]: spilled rows of an operator are emitted by another pipeline, which has a compactor of
+    /// its own.
     compaction: Mutex<Vec<Option<CompactionCounts>>>,
     /// Memory and spilling: operators allocate through `memory.scoped(metrics.memory())`.
     memory: Arc<OwnerCounters>,
     /// Other information about the operator, such as the fast path it took: name and value.
     notes: Mutex<Vec<(String, String)>>,
-    /// Of a scan: what it did with its columns.
+    /// For a scan: what it did with its columns.
     columns: Mutex<Vec<ScannedColumn>>,
 }
 
@@ -134,7 +135,7 @@ impl OperatorMetrics {
         })
     }
 
-    /// What `EXPLAIN` shows.
+    /// The name that `EXPLAIN` shows.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -144,24 +145,24 @@ impl OperatorMetrics {
         &self.memory
     }
 
-    /// Adds what a task's share of the operator emitted. Called by the scheduler.
+    /// Adds the output of a task's share of the operator. Called by the scheduler.
     pub fn add_output(&self, counts: FlowCounts) {
         self.output.add(counts);
     }
 
-    /// Adds what a task's share of a streaming operator got. Called by the scheduler.
+    /// Adds the input of a task's share of a streaming operator. Called by the scheduler.
     pub fn add_input(&self, counts: FlowCounts) {
         self.input.add(counts);
     }
 
-    /// Begins to account for a compactor behind the operator.
+    /// Opens an account for a compactor behind the operator.
     pub fn open_compaction(&self) -> CompactionAccount {
         let mut accounts = self.compaction.lock();
         accounts.push(None);
         CompactionAccount(accounts.len() - 1)
     }
 
-    /// Shows what a compactor made of the operator's chunks so far.
+    /// Publishes a compactor's counts so far for the operator's chunks.
     pub fn set_compaction(&self, account: CompactionAccount, counts: CompactionCounts) {
         self.compaction.lock()[account.0] = Some(counts);
     }
@@ -180,7 +181,7 @@ impl OperatorMetrics {
         }
     }
 
-    /// Shows what a scan did with its columns so far.
+    /// Publishes what a scan has done with its columns so far.
     pub fn set_columns(&self, columns: Vec<ScannedColumn>) {
         *self.columns.lock() = columns;
     }
@@ -190,17 +191,17 @@ impl OperatorMetrics {
         self.columns.lock().clone()
     }
 
-    /// What was emitted.
+    /// Rows and chunks emitted.
     pub fn output(&self) -> FlowCounts {
         self.output.counts()
     }
 
-    /// What a streaming operator got; zero for all others, whose input is what the operators below them emitted.
+    /// The input of a streaming operator; zero for all others, whose input is the output of the operators below them.
     pub fn input(&self) -> FlowCounts {
         self.input.counts()
     }
 
-    /// What a compactor did with what was emitted; known of profiled queries only.
+    /// What compactors did with the output; known only for profiled queries.
     pub fn compaction(&self) -> Option<CompactionCounts> {
         let accounts = self.compaction.lock();
         accounts.iter().flatten().cloned().reduce(|mut all, one| {
@@ -209,7 +210,7 @@ impl OperatorMetrics {
         })
     }
 
-    /// Time inside the operator, all workers added.
+    /// Time inside the operator, summed over all workers.
     pub fn own_time(&self) -> Duration {
         Duration::from_nanos(self.own_ns.load(Ordering::Relaxed))
     }

@@ -1,4 +1,4 @@
-//! The three roles in a pipeline, and the verdicts they answer with.
+//! The three roles in a pipeline, and the verdicts that they return.
 //!
 //! ```text
 //!            ┌──────────── one task per worker, each with its own worker objects ────────────┐
@@ -8,7 +8,7 @@
 //!
 //! The object that implements [`Source`], [`Transform`] or [`Sink`] is the shared state of the operator in one query,
 //! which its workers hold; a plan is used for one execution. Worker objects are owned by one task and never locked.
-//! Steps never sleep: a step that has to wait answers `Blocked` with a [`Signal`], and the scheduler takes other work
+//! Steps never block: a step that has to wait returns `Blocked` with a [`Signal`], and the scheduler runs other work
 //! until it fires.
 
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::QueryContext;
 use crate::cache::CacheUse;
 use crate::metrics::OperatorMetrics;
 
-/// What the three roles have in common.
+/// The interface that the three roles have in common.
 pub trait Operator: Send + Sync {
     /// Counters for `EXPLAIN ANALYZE`.
     fn metrics(&self) -> &Arc<OperatorMetrics>;
 
-    /// The maximum bytes that `workers` workers pin at once where memory is short, as the planner expects: open pages,
-    /// tables, buffers of readers. Pages that may be evicted don't count.
+    /// The planner's estimate of the maximum bytes that `workers` workers pin at once where memory is short: open
+    /// pages, tables, readers' buffers. Pages that may be evicted don't count.
     fn pinned_bytes(&self, _workers: usize) -> u64 {
         0
     }
@@ -37,37 +37,37 @@ pub trait Operator: Send + Sync {
         CacheUse::UNKNOWN
     }
 
-    /// True if a run leaves no state behind for the next one, other than what was learned about speed: the same object
-    /// may be run again.
+    /// True if a run leaves no state behind, other than what it has learned about speed, so that the same object may be
+    /// run again.
     fn is_reusable(&self) -> bool {
         false
     }
 }
 
-/// Where the chunks of a pipeline come from.
+/// The source of a pipeline's chunks.
 pub trait Source: Operator {
     /// Called once, by one thread, when all pipelines that this one depends on have finished, before any worker exists.
     fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
         Ok(())
     }
 
-    /// Called once, when the query begins: remote data that is needed in any case may be requested in advance.
+    /// Called once, when the query begins: remote data that will certainly be needed may be requested in advance.
     fn announce(&self, _query: &QueryContext) {}
 
-    /// How many workers could find work, known after `start`. At least one task is made.
+    /// How many workers could find work, known after `start`. At least one task is created.
     fn parallelism(&self) -> usize;
 
-    /// True if the order of the rows matters: then they come from one worker, and are to stay in order.
+    /// True if the order of the rows matters: then they come from one worker, and have to stay in order.
     fn is_ordered(&self) -> bool {
         false
     }
 
-    /// What it does to the size of chunks.
+    /// Its effect on the size of chunks.
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Streams
     }
 
-    /// Worker state for one task. Called in parallel.
+    /// Creates the worker state for one task. May be called concurrently.
     fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>>;
 }
 
@@ -77,7 +77,7 @@ pub trait SourceWorker: Send {
     fn next(&mut self) -> Result<SourceVerdict>;
 }
 
-/// Answer of a source.
+/// The verdict of a source.
 pub enum SourceVerdict {
     /// Rows.
     Chunk(Chunk),
@@ -91,14 +91,14 @@ pub enum SourceVerdict {
 
 /// A streaming operator between source and sink.
 pub trait Transform: Operator {
-    /// Worker state for one task. Called in parallel.
+    /// Creates the worker state for one task. May be called concurrently.
     fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>>;
 
-    /// What it does to the size of chunks.
+    /// Its effect on the size of chunks.
     fn effect(&self) -> ChunkEffect;
 }
 
-/// What an operator does to the size of chunks.
+/// The effect of an operator on the size of chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkEffect {
     /// Each chunk becomes one, or several that are as large as possible.
@@ -111,37 +111,37 @@ pub enum ChunkEffect {
 
 /// One task's end of a [`Transform`]. The driver calls `push` once, then `pull` as long as the previous answer was
 /// [`TransformVerdict::Chunk`], and so on; at the end `finish` once, then `pull` in the same way. Where chunks are
-/// small, the number of calls matters: an operator that makes one chunk of each is called once for it.
+/// small, the number of calls matters: an operator that turns each chunk into one is called only once for it.
 pub trait TransformWorker: Send {
-    /// Takes a chunk (never empty), and gives the first that is made of it.
+    /// Takes a chunk (never empty), and returns the first one made from it.
     fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict>;
 
-    /// The next chunk made of what was pushed. Everything downstream has finished with the one before.
+    /// The next chunk made from the input. Everything downstream has finished with the previous one.
     fn pull(&mut self) -> Result<TransformVerdict> {
         Ok(TransformVerdict::NeedInput)
     }
 
-    /// The input of this task has ended: what is held back (compaction buffers) may go on now.
+    /// The input of this task has ended: rows that are held back (compaction buffers) may be emitted now.
     fn finish(&mut self) -> Result<TransformVerdict> {
         Ok(TransformVerdict::NeedInput)
     }
 }
 
-/// Answer of a transform.
+/// The verdict of a transform.
 pub enum TransformVerdict {
     /// Rows (never empty); ask again.
     Chunk(Chunk),
-    /// The last rows (never empty) made of what was pushed.
+    /// The last rows (never empty) made from the input so far.
     LastChunk(Chunk),
-    /// Everything that was pushed is dealt with.
+    /// All input so far has been processed.
     NeedInput,
-    /// No more output whatever is pushed (a limit was reached): the whole pipeline may stop.
+    /// There will be no more output whatever the input (a limit was reached): the whole pipeline may stop.
     Done,
 }
 
-/// Where the chunks of one or several pipelines end.
+/// The consumer of the chunks of one or several pipelines.
 pub trait Sink: Operator {
-    /// Worker state for one task. Called in parallel.
+    /// Creates the worker state for one task. May be called concurrently.
     fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>>;
 
     /// Called once, by one thread, when all workers of all pipelines that feed this sink have combined.
@@ -159,9 +159,9 @@ pub trait SinkWorker: Send {
     fn combine(self: Box<Self>) -> Result<()>;
 }
 
-/// Answer of a sink.
+/// The verdict of a sink.
 pub enum SinkVerdict {
-    /// Go on.
+    /// Continue.
     NeedInput,
     /// The chunk was taken, but no other may follow before the signal fires (the reader of the result is slow).
     Blocked(Signal),
@@ -174,7 +174,7 @@ pub enum SinkVerdict {
 pub struct Pipeline {
     /// Where rows come from.
     pub source: Arc<dyn Source>,
-    /// What happens to them on the way.
+    /// The operators that they pass through.
     pub transforms: Vec<Arc<dyn Transform>>,
     /// Where they end up. Pipelines may share a sink; it is finalized after the last of them.
     pub sink: Arc<dyn Sink>,
@@ -184,13 +184,13 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Can it be run again, without running others first?
+    /// Whether it can be run again without running others first.
     pub fn is_reusable(&self) -> bool {
         let transforms = self.transforms.iter().all(|transform| transform.is_reusable());
         self.depends_on.is_empty() && self.source.is_reusable() && transforms && self.sink.is_reusable()
     }
 
-    /// What its operators show and say of the cache, from the source to the sink.
+    /// The metrics and cache uses of its operators, from the source to the sink.
     pub(crate) fn operators(&self) -> impl Iterator<Item = (&OperatorMetrics, CacheUse)> {
         let source = std::iter::once((&**self.source.metrics(), self.source.cache_use()));
         let transforms = self.transforms.iter().map(|transform| (&**transform.metrics(), transform.cache_use()));
@@ -224,7 +224,7 @@ impl Signal {
         Self::default()
     }
 
-    /// Runs every waiting callback; later ones run at once.
+    /// Runs all waiting callbacks; later ones run at once.
     pub fn fire(&self) {
         let before = std::mem::replace(&mut *self.0.lock(), SignalState::Fired);
         if let SignalState::Waiting(wakes) = before {
@@ -232,7 +232,7 @@ impl Signal {
         }
     }
 
-    /// Runs `wake` when the signal fires, or now if it has.
+    /// Runs `wake` when the signal fires, or right away if it already has.
     pub fn subscribe(&self, wake: impl FnOnce() + Send + 'static) {
         let mut state = self.0.lock();
         match &mut *state {

@@ -1,4 +1,4 @@
-//! What the executor asks of a table.
+//! The interface of tables to the executor.
 
 mod columns;
 mod driver;
@@ -21,41 +21,42 @@ pub use driver::{MorselReader, MorselRows, Planned, Readable, Scan, ScanTask, Wi
 
 /// A table that can be scanned. Implemented by the file readers; reached from the catalog through a [`TableHandle`].
 pub trait Table: Send + Sync {
-    /// Types of the table's columns, all of them, with the ranges that its statistics prove.
+    /// Types of all of the table's columns, with the ranges that its statistics prove.
     fn row_type(&self) -> &RowType;
 
-    /// A source of the requested columns, rows filtered.
+    /// A source of the requested columns of the rows that pass the filters.
     fn scan(self: Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>>;
 
-    /// All values of a text column whose scans emit vectors of one ordered dictionary, so that its codes cost nothing.
+    /// The domain of a text column if scans emit it as vectors of one ordered dictionary, so that its codes cost
+    /// nothing.
     fn text_codes(&self, _column: usize) -> Result<Option<Arc<TextDomain>>> {
         Ok(None)
     }
 
-    /// All values of a text column, if they are few and cheap to find out. `memory` accounts for what is read to find
-    /// out.
+    /// The domain of a text column, if its values are few and cheap to find out. Bytes read for that are charged to
+    /// `memory`.
     fn text_domain(&self, column: usize, _memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
         self.text_codes(column)
     }
 
-    /// The estimated number of distinct values of a column, NULL left out, where it takes reading to find out.
-    /// Remembered by the table; `memory` accounts for what is read.
+    /// The estimated number of distinct values of a column, not counting NULL, if that takes reading to find out. The
+    /// table remembers it; bytes read are charged to `memory`.
     fn distinct(&self, _column: usize, _memory: &BufferManager) -> Result<Option<u64>> {
         Ok(None)
     }
 
-    /// The values of a column in the rows of the table's sample, always the same ones ([`pick_sample`](crate::pick_sample)),
-    /// in buffers of their own; `None` if there is no sample of this column.
+    /// The values of a column in the rows of the table's sample, which are always the same
+    /// ([`pick_sample`](crate::pick_sample)), in buffers of their own; `None` if there is no sample of this column.
     fn sample(&self, _column: usize, _memory: &BufferManager) -> Result<Option<Vector>> {
         Ok(None)
     }
 
-    /// Announces that [`Table::distinct`] and [`Table::sample`] may be called for these columns, if what they read is
-    /// remote.
+    /// Announces that [`Table::distinct`] and [`Table::sample`] may be called for these columns, in case they read
+    /// remote data.
     fn announce_sample(&self, _columns: &[usize]) {}
 }
 
-/// The form in which the catalog (which knows nothing of execution) carries a [`Table`].
+/// The form in which the catalog, which knows nothing about execution, carries a [`Table`].
 #[derive(Clone)]
 pub struct TableHandle(pub Arc<dyn Table>);
 
@@ -63,19 +64,19 @@ pub struct TableHandle(pub Arc<dyn Table>);
 pub struct ScanRequest {
     /// Name for `EXPLAIN`.
     pub name: String,
-    /// Columns of the table to emit, in this order. May be empty: then only row counts matter.
+    /// Columns of the table to emit, in this order. May be empty if only row counts matter.
     pub columns: Vec<usize>,
-    /// Conjuncts over the table's columns; only rows where all are true come out. Their columns need not be among
+    /// Conjuncts over the table's columns; only rows where all are TRUE are emitted. Their columns need not be among
     /// `columns`.
     pub filters: Vec<Conjunct>,
     /// Filters on emitted columns that arrive from joins before the scan starts.
     pub join_filters: Vec<ScanFilter>,
-    /// The number of rows that suffices, if only a few are wanted (a hint: more may come out).
+    /// The number of rows that suffices, if only a few are needed (a hint: more may be emitted).
     pub limit: Option<usize>,
 }
 
 impl ScanRequest {
-    /// The criteria for leaving out rows. Known when the filters of joins are.
+    /// The criteria for pruning rows. Known once the filters of joins are.
     pub fn pruning(&self) -> Pruning<'_> {
         let ranges = self.join_filters.iter();
         let ranges = ranges.filter_map(|filter| Some((self.columns[filter.column], filter.range()?)));
@@ -88,7 +89,7 @@ impl ScanRequest {
 pub struct ScanFilter {
     /// Index into [`ScanRequest::columns`].
     pub column: usize,
-    /// The key of the filter, over a chunk of that column alone; `None`: the column's values.
+    /// The key of the filter, over a chunk with only that column; `None`: the column's values.
     pub key: Option<Expression>,
     /// The filter, once the build is done. A row may be dropped if `KeyFilter` excludes its key.
     pub filter: Arc<OnceLock<Arc<KeyFilter>>>,

@@ -5,11 +5,12 @@
 //! filter ─▶ its columns, read for these rows and kept ─▶ the engine's own predicates ─▶ rows that pass
 //! ```
 //!
-//! Windows keep it cheap: reading costs a page of a file, or a block of a table, each. A table of a few windows' rows
-//! is sampled as a whole; what a filter leaves of it is then known for certain, including its keys.
+//! Windows keep it cheap: each costs reading one page of a file, or one block of a table. A table with only a few
+//! windows' worth of rows is sampled as a whole; the result of a filter on it is then known for certain, including its
+//! keys.
 //!
-//! The bytes read are counted, and bounded for each table. Planning goes on without a sample where memory is short or
-//! anything fails: the query itself will report it.
+//! The bytes read are accounted for, and bounded for each table. Planning continues without a sample if memory is short
+//! or anything fails: the query itself will report it.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -25,22 +26,23 @@ use parking_lot::Mutex;
 use crate::scan::Table;
 use crate::scan_filter::Conjunct;
 
-/// Rows of the sample of a large table: a filter that one in a hundred rows passes is estimated within a tenth.
+/// Rows of the sample of a large table: a filter that lets one in a hundred rows pass is estimated to within a tenth.
 const SAMPLE_ROWS: usize = 8192;
 
-/// Windows of a large table: each costs reading a page for each column.
+/// Windows of a large table: each costs reading one page per column.
 const WINDOWS: usize = 16;
 
-/// Rows from the first to the last sampled row of a window: a page holds as many strings of a hundred bytes.
+/// Maximum span, in rows, from the first to the last sampled row of a window: a page holds that many strings of a
+/// hundred bytes.
 const WINDOW_ROWS_MAX: usize = 8192;
 
-/// Tables of no more rows are sampled as a whole: a filter then takes a millisecond, once.
+/// Tables with no more rows than this are sampled as a whole: a filter then takes a millisecond, once.
 const WHOLE_ROWS_MAX: usize = 65_536;
 
 /// Maximum size of the sample of one table, in bytes.
 const SAMPLE_BYTES_MAX: usize = 8 << 20;
 
-/// Filters whose counts are remembered: a query asks several times for the same one.
+/// Filters whose counts are remembered: a query asks for the same one several times.
 const REMEMBERED_FILTERS: usize = 32;
 
 /// Rows that passed are remembered, too, if there are no more than this.
@@ -59,7 +61,7 @@ pub struct SampledRows {
 
 impl SampledRows {
     /// The sampled rows, counted from the start of the range, ascending. Not every n-th row, but a random one of every
-    /// n: otherwise recurring values could be all of the sample, or none.
+    /// n: otherwise periodic values could make up all of the sample, or none of it.
     pub fn positions(&self) -> Vec<u32> {
         let any_of = |start: usize| {
             let mixed = ((self.rows.start + start) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
@@ -81,7 +83,7 @@ pub fn pick_sample(parts: &[usize]) -> Vec<SampledRows> {
     let mut windows: Vec<SampledRows> = Vec::with_capacity(WINDOWS);
     let (mut part, mut before) = (0, 0);
     for window in 0..WINDOWS {
-        // In the middle of its section of the table.
+        // The window is in the middle of its section of the table.
         let first = (rows * (2 * window + 1) / WINDOWS - WINDOW_ROWS_MAX) / 2;
         while first >= before + parts[part] {
             before += parts[part];
@@ -98,16 +100,16 @@ pub fn pick_sample(parts: &[usize]) -> Vec<SampledRows> {
     windows
 }
 
-/// Values of sampled rows in buffers of their own, so that they don't keep what they were read from.
+/// Values of sampled rows in buffers of their own, so that they don't keep alive the pages that they were read from.
 pub fn sampled_values(pieces: &[Vector]) -> Option<Vector> {
     let can_be_kept = pieces.first()?.physical() != PhysicalType::Nested;
     can_be_kept.then(|| concatenated(pieces))
 }
 
-/// The sample of a table, column by column as filters and joins ask for them.
+/// The sample of a table, whose columns are read as filters and joins ask for them.
 pub struct SampledTable {
     table: Arc<dyn Table>,
-    /// Rows of the table, including deleted ones that take part in [`pick_sample`].
+    /// Number of rows of the table, including deleted ones that take part in [`pick_sample`].
     rows: u64,
     memory: BufferManager,
     columns: Vec<OnceLock<Option<Vector>>>,
@@ -115,17 +117,17 @@ pub struct SampledTable {
     known: Mutex<Vec<(Asked, Arc<Passed>)>>,
 }
 
-/// Filters that were asked about.
+/// Filters that have been tried.
 #[derive(PartialEq)]
 struct Asked {
     filters: Vec<Expr>,
-    /// The columns that they use, and where these are in the table.
+    /// The columns that they use, with their positions in the table.
     columns: Vec<(ColumnId, usize)>,
 }
 
-/// What passed a filter.
+/// The rows that passed a filter.
 struct Passed {
-    /// Rows of the sample, ascending, unless they are too many to be remembered.
+    /// Rows of the sample, ascending, unless there are too many to be remembered.
     selected: Option<Vec<u32>>,
     count: SampleCount,
 }

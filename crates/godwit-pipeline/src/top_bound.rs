@@ -1,6 +1,6 @@
-//! The bound that a top-N finds while it runs, on its way to the scan below: rows beyond it needn't be read.
+//! The bound that a top-N finds while it runs and passes to the scan below: rows beyond it needn't be read.
 //!
-//! It only tightens, so workers may read an older one: what they let pass is dropped by the top-N.
+//! It only ever tightens, so workers may read a stale one: the top-N drops the excess rows that they let pass.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -11,7 +11,7 @@ use godwit_vector::Vector;
 pub struct TopBound {
     descending: bool,
     nulls_first: bool,
-    /// Values beyond it are out; the extreme value as long as there is no bound.
+    /// Values beyond it are excluded; the extreme value as long as there is no bound.
     value: AtomicI64,
 }
 

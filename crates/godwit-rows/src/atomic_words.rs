@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU64;
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, PinnedPage};
 
-/// A fixed number of 64-bit words that many workers write at once. Stored in one pinned large page: zeroed lazily by
-/// the system, on huge pages, counted by the buffer manager, freed when dropped.
+/// A fixed number of 64-bit words that many workers write concurrently. Stored in one pinned large page: zeroed lazily
+/// by the system, on huge pages, accounted for by the buffer manager, freed when dropped.
 pub struct AtomicWords {
     /// `None` if there are no words.
     page: Option<PinnedPage>,
@@ -28,12 +28,12 @@ impl AtomicWords {
         match &self.page {
             None => &[],
             // SAFETY: the page is aligned to 4 KiB, holds `len` initialized words and stays pinned, at this address,
-            // as long as `self`; nobody else knows it, and all access through the slice is atomic.
+            // as long as `self`; nobody else has it, and all access through the slice is atomic.
             Some(page) => unsafe { std::slice::from_raw_parts(page.as_ptr().cast::<AtomicU64>(), self.len) },
         }
     }
 
-    /// Memory held.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.len * size_of::<u64>()
     }

@@ -1,16 +1,16 @@
 //! Inserting rows into chains that start in a table of entries, by compare-and-swap.
 //!
-//! Generic in the words so that loom can try all orders in which threads may meet, and all values that they may see
-//! (`xtask/models`, by `cargo xtask soundness`).
+//! Generic over the word type so that loom can try all interleavings of threads, and all values that they may see
+//! (`xtask/models`, run by `cargo xtask soundness`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bits of an entry or a link that are an address: what x86-64 and AArch64 use in user space.
+/// Bits of an entry or a link that form the address: as many as x86-64 and AArch64 use in user space.
 pub(crate) const ADDRESS_MASK: u64 = (1 << 48) - 1;
-/// The bit of a link that says that the row has had a match.
+/// The bit of a link that is set if the row has had a match.
 pub(crate) const FOUND: u64 = 1 << 63;
 
-/// A word that several threads use at once.
+/// A word that several threads use concurrently.
 pub(crate) trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
@@ -39,8 +39,8 @@ macro_rules! word {
 }
 word!(AtomicU64);
 
-/// Puts the row at address `row`, whose link is `link`, at the head of the chain of its key. Returns true if the key was
-/// there already. `has_key` says whether the row at an address has the same key.
+/// Puts the row at address `row`, whose link is `link`, at the head of the chain of its key. Returns true if the key
+/// was already there. `has_key` says whether the row at an address has the same key.
 ///
 /// An entry is published by the exchange, after the link of its row was stored: a thread that acquires the entry sees
 /// both the link and the row.

@@ -37,7 +37,7 @@ pub struct RowCollection {
 
 /// The row page that is being filled.
 struct OpenPage {
-    /// Its place in `pages`.
+    /// Its index in `pages`.
     index: usize,
     pin: PinnedPage,
 }
@@ -46,7 +46,7 @@ struct OpenPage {
 struct OpenHeap {
     pin: PinnedPage,
     used_bytes: usize,
-    /// Does the last part of the open row page use it?
+    /// Whether the last part of the open row page uses it.
     in_last_part: bool,
 }
 
@@ -77,7 +77,7 @@ impl RowCollection {
         self.rows
     }
 
-    /// True without rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
@@ -146,18 +146,18 @@ impl RowCollection {
         result
     }
 
-    /// From now on, keeps pages pinned when they are full, until [`release_pins`](Self::release_pins), for callers that
-    /// ask for the rows that they append.
+    /// From now on, keeps full pages pinned until [`release_pins`](Self::release_pins), for callers that request the
+    /// rows that they append.
     pub fn keep_pinned(&mut self) {
         self.hold(Arc::default());
     }
 
-    /// Unpins the full pages, except those with rows in lists. Those that are being filled stay pinned.
+    /// Unpins the full pages, except those with rows in lists. Pages that are being filled stay pinned.
     pub fn release_pins(&mut self) {
         release(std::slice::from_mut(self));
     }
 
-    /// Unpins all pages, except those with rows in lists; rows that are appended later begin a new page.
+    /// Unpins all pages, except those with rows in lists; rows appended later begin a new page.
     pub fn close(&mut self) {
         self.hold_open_pages();
         self.open = None;
@@ -173,7 +173,7 @@ impl RowCollection {
         self.held = Some(held);
     }
 
-    /// The holder of the pins of full pages holds those of the pages that are being filled from now on.
+    /// From now on, the holder of the pins of full pages also holds those of the pages being filled.
     fn hold_open_pages(&self) {
         let open = self.open.iter().map(|open| &open.pin).chain(self.heap.iter().map(|heap| &heap.pin));
         if let Some(held) = &self.held {
@@ -207,7 +207,7 @@ impl RowCollection {
             .collect()
     }
 
-    /// Pins all pages, for random access to the rows. They may be written from then on: they count as changed.
+    /// Pins all pages, for random access to the rows. They may be written from then on, so they count as changed.
     pub fn pin(&self) -> Result<PinnedRows> {
         PinnedRows::of(&self.layout, [self])
     }
@@ -231,7 +231,7 @@ impl RowCollection {
         self.scan_pages(0..self.pages.len())
     }
 
-    /// As [`scan`](Self::scan), for one of `parts` workers that together see all rows: each scans different pages.
+    /// [`scan`](Self::scan) for one of `parts` workers that together see all rows: each scans different pages.
     pub fn scan_part(&self, part: usize, parts: usize) -> RowScan {
         assert!(part < parts);
         let border = |part: usize| self.pages.len() * part / parts;
@@ -242,12 +242,12 @@ impl RowCollection {
         RowScan::new(&self.manager, &self.layout, self.pages[range].to_vec())
     }
 
-    /// Asks for the first pages to be read back while others are worked on: they will be scanned or pinned next.
+    /// Starts reading back the first pages while others are being processed: they will be scanned or pinned next.
     pub fn read_ahead(&self) {
         read_ahead(&self.manager, &self.pages, true);
     }
 
-    /// Shows the rows of up to `pages` pages, spread over the collection.
+    /// Passes on the rows of up to `pages` pages, spread over the collection.
     pub fn sample(&self, pages: usize, mut each: impl FnMut(Rows<'_>)) -> Result<()> {
         let pages = pages.min(self.pages.len());
         for number in 0..pages {
@@ -260,7 +260,7 @@ impl RowCollection {
         Ok(())
     }
 
-    /// The rows block by block; pages are destroyed when their rows have been seen.
+    /// The rows block by block; pages are freed once their rows have been read.
     pub fn into_scan(mut self) -> RowScan {
         self.close();
         RowScan::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
@@ -271,14 +271,14 @@ impl RowCollection {
         RowPages::new(&self.manager, &self.layout, self.pages.clone())
     }
 
-    /// The pages, to be scanned from any of them on, by several readers.
+    /// The pages, to be scanned by several readers, each starting at any page.
     pub fn into_pages(mut self) -> RowPages {
         self.close();
         RowPages::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
     }
 
-    /// Finds room for up to `rows` more rows, the first of those with long strings of these total sizes (none has if
-    /// it is empty). Stops early when enough is [placed](Placed::is_full); else places all, or fails.
+    /// Finds room for up to `rows` more rows; `heap_bytes` has the total size of each row's long strings, or is empty
+    /// if no row has any. Stops early when enough rows are [placed](Placed::is_full); otherwise places all, or fails.
     pub(crate) fn place(&mut self, rows: usize, heap_bytes: &[u64], placed: &mut Placed) -> Result<()> {
         let row_bytes = self.layout.row_bytes();
         let mut done = 0;
@@ -302,8 +302,8 @@ impl RowCollection {
         Ok(())
     }
 
-    /// The page to fill and how many rows it has; there is room for one more. A page that is known to a scan or a pin
-    /// isn't filled further.
+    /// The page to fill and its number of rows; there is room for one more. A page that a scan or a pin knows isn't
+    /// filled further.
     fn open_page(&mut self, placed: &mut Placed) -> Result<(usize, usize)> {
         if let Some(open) = &self.open {
             let used = self.pages[open.index].rows();
@@ -398,7 +398,8 @@ impl Drop for RowCollection {
 /// pins from now on.
 pub(crate) fn release(collections: &mut [RowCollection]) -> Option<Arc<HeldPages>> {
     let held = collections.first()?.held.clone()?;
-    // Lists get their share by appends, or from each other: no other thread can be about to take the first one.
+    // Lists get their reference from appends, or from each other: so no other thread can be about to take the first
+    // one.
     if Arc::strong_count(&held) == collections.len() + 1 {
         held.clear();
         return Some(held);

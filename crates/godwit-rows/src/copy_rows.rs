@@ -1,4 +1,4 @@
-//! Rows to rows of the same layout: sorted runs, and partitions that are refined.
+//! Copies rows to rows of the same layout: for sorted runs, and for partitions that are refined.
 
 use godwit_vector::StrView;
 

@@ -4,7 +4,7 @@
 //! entries[key - min] = |         | address 48 | ──▶ row ──link──▶ …
 //! ```
 //!
-//! As in the hash table (join_table.rs), rows are inserted by all workers at once, and looked up afterwards.
+//! As in the hash table (join_table.rs), rows are inserted by all workers concurrently, and looked up afterwards.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,15 +24,15 @@ pub struct DirectTable {
     rows: LinkedRows,
     min: i64,
     entries: AtomicWords,
-    /// What the entries are to heat and memory traces.
+    /// The object of the entries in heat and memory traces.
     object: Option<Arc<Object>>,
 }
 
 impl DirectTable {
-    /// A table for these rows, of which none are inserted yet: their keys are in `range`, whose ends fit into 64 bits.
+    /// A table for these rows, none of which is inserted yet. Their keys are in `range`, whose ends fit in 64 bits.
     ///
     /// # Panics
-    /// If another table has some of the rows: a bug of the caller.
+    /// If another table has some of the rows: a bug in the caller.
     pub fn new(rows: &PinnedRows, range: ValueRange, manager: &BufferManager) -> Result<Self> {
         let min = i64::try_from(range.min).expect("the range was checked");
         let slots = usize::try_from(range.count()).expect("the range was checked");
@@ -41,7 +41,7 @@ impl DirectTable {
         Ok(Self { rows: LinkedRows::new(rows), min, entries, object })
     }
 
-    /// Memory held.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.entries.bytes()
     }
@@ -56,7 +56,7 @@ impl DirectTable {
         self.rows.has_duplicates()
     }
 
-    /// Inserts the rows with these numbers, whose keys are in the range. Called in parallel, for each row once.
+    /// Inserts the rows with these numbers, whose keys are in the range. May be called concurrently, once for each row.
     pub fn insert(&self, range: Range<usize>, scratch: &mut InsertScratch) {
         let rows = &mut scratch.rows;
         self.rows.list(range, rows);
@@ -79,7 +79,7 @@ impl DirectTable {
         self.rows.note_inserted(rows.len(), duplicates);
     }
 
-    /// As [`JoinHashTable::look_up`](crate::JoinHashTable::look_up); `rows` stay in order.
+    /// Like [`JoinHashTable::look_up`](crate::JoinHashTable::look_up), but keeps the order of `rows`.
     pub fn look_up(&self, keys: &Flat, rows: &[u32], found: &mut Chains) {
         if let Some(object) = &self.object {
             object.note_lookup(rows.len(), (rows.len() * size_of::<u64>()) as u64);

@@ -1,12 +1,12 @@
-//! Rows to columns.
+//! Gathers columns from rows.
 
 use arrow_buffer::ScalarBuffer;
 use godwit_vector::{Bitmap, Flat, PhysicalType, StrColumn, StrView, Vector};
 
 use crate::Rows;
 
-/// How many rows ahead memory is asked for when the rows lie apart: far enough to hide a miss of about 100 ns behind
-/// rows that take some nanoseconds each, near enough that the lines are still in the L1 cache.
+/// Prefetch distance, in rows, for scattered rows: far enough to hide a miss of about 100 ns behind rows that take some
+/// nanoseconds each, near enough that the lines are still in the L1 cache.
 const PREFETCH_ROWS: usize = 24;
 
 impl Rows<'_> {
@@ -68,7 +68,7 @@ impl Rows<'_> {
         values
     }
 
-    /// Do the rows seem to follow each other? Then the processor fetches ahead by itself.
+    /// Whether the rows seem to be adjacent in memory: then the processor prefetches by itself.
     fn are_adjacent(self) -> bool {
         let rows = self.pointers();
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return true };

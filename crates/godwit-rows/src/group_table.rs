@@ -1,4 +1,4 @@
-//! The hash table of an aggregation: finds the row of a group, or makes it.
+//! The hash table of an aggregation: finds the row of a group, or creates it.
 //!
 //! ```text
 //! entries[hash & mask] = | salt 16 | address 48 | ──▶ row of the group: keys, hash, states
@@ -7,11 +7,11 @@
 //!
 //! A lookup works on all rows of a chunk at once, in rounds:
 //!
-//! 1. Each row that is left walks from its slot to the first entry that is empty or has its salt. An empty one is
-//!    claimed: the row is a *founder*, the first of a new group.
-//! 2. The founders' rows are made, all at once, and their addresses put into the claimed entries.
-//! 3. The other rows compare their keys with the row of their entry, column by column. Rows that differ go on to the
-//!    next slot in the next round. Rows of a new group that came after its founder are found equal here.
+//! 1. Each remaining row walks from its slot to the first entry that is empty or has its salt. An empty one is claimed:
+//!    the row is a *founder*, the first of a new group.
+//! 2. The founders' rows are created, all at once, and their addresses are put into the claimed entries.
+//! 3. The other rows compare their keys with the row of their entry, column by column. Rows that differ move on to the
+//!    next slot for the next round. Rows of a new group that come after its founder are found to be equal here.
 //!
 //! The table holds the pins of all rows that it points to, until it is cleared.
 //!
@@ -29,28 +29,28 @@ use crate::row_list::Pins;
 use crate::row_ptr::{RowPtr, prefetch};
 use crate::{RowLayout, RowList, Rows};
 
-/// Bits of an entry that are an address: what x86-64 and AArch64 use in user space.
+/// Bits of an entry that form the address: as many as x86-64 and AArch64 use in user space.
 const ADDRESS_MASK: u64 = (1 << SALT_SHIFT) - 1;
-/// Address of a group whose row is made in the same round.
+/// Placeholder address of a group whose row is created in the same round.
 const PENDING: u64 = 1;
-/// How many rows ahead an entry is prefetched: some 100 ns at a few ns per row.
+/// How many rows ahead an entry is prefetched: about 100 ns at a few ns per row.
 const PREFETCH_ROWS: usize = 24;
-/// Tables below this size (half of a usual L2 cache) aren't prefetched.
+/// Tables below this size (half of a typical L2 cache) aren't prefetched.
 const PREFETCH_BYTES_MIN: usize = 512 * 1024;
 
 /// Groups by key. The keys are the first columns of the layout, which keeps hashes.
 pub struct GroupTable {
     layout: Arc<RowLayout>,
     key_columns: Vec<usize>,
-    /// A power of two of them.
+    /// The entries; their number is a power of two.
     entries: Vec<u64>,
     groups: usize,
     /// The pins of the rows in `entries`.
     pins: Pins,
-    /// The rows may be gone.
+    /// The pins were released, so the rows may be gone.
     is_released: bool,
     reservation: Reservation,
-    /// What the entries are to heat and memory traces.
+    /// The object of the entries in heat and memory traces.
     object: Option<Arc<Object>>,
     scratch: Option<Scratch>,
 }
@@ -59,7 +59,7 @@ pub struct GroupTable {
 struct Scratch {
     /// The entry of each row.
     slots: Vec<u32>,
-    /// Rows that still look for an entry.
+    /// Rows that are still looking for an entry.
     remaining: Vec<u32>,
     /// Rows that claimed an empty entry.
     founders: Vec<u32>,
@@ -112,7 +112,7 @@ impl GroupTable {
         self.is_released = false;
     }
 
-    /// Releases the pins. The table has to be cleared or reset before any other use.
+    /// Releases the pins. The table must be cleared or reset before any other use.
     pub fn release(&mut self) {
         self.is_released = true;
         self.pins.clear();
@@ -156,7 +156,7 @@ impl GroupTable {
         }
     }
 
-    /// Makes room for `entries`, rounded up to a power of two and not fewer than the current number; keeps the groups.
+    /// Makes room for `entries`, rounded up to a power of two and at least the current number; keeps the groups.
     pub fn grow(&mut self, entries: usize) -> Result<()> {
         let entries = entries.next_power_of_two();
         assert!(!self.is_released && (self.entries.len()..=1 << 32).contains(&entries));
@@ -179,12 +179,12 @@ impl GroupTable {
     }
 
     /// Puts the row of the group of each row of the dense `keys` into `rows`, replacing its content. For new groups it
-    /// calls `found` with their positions in `keys`; that appends a row for each to the list that it is given.
+    /// calls `found` with their positions in `keys`; `found` appends a row for each to the list that it is given.
     ///
-    /// If `found` fails, the table has the groups from before.
+    /// If `found` fails, the table keeps the groups that it had before.
     ///
     /// # Panics
-    /// If the table could become full: a bug of the caller.
+    /// If the table could become full: a bug in the caller.
     pub fn find_or_insert(
         &mut self,
         keys: &[Vector],
@@ -196,8 +196,8 @@ impl GroupTable {
         self.look_up(hashes, rows, |table, scratch, rows| table.assign(keys, hashes, rows, scratch, found))
     }
 
-    /// As [`find_or_insert`](Self::find_or_insert) for existing groups. The positions of the others are put into
-    /// `missing`, in order and replacing its content; if there are any, `pass` appends a row for each, which goes into
+    /// [`find_or_insert`](Self::find_or_insert) for existing groups only. The positions of the others are put into
+    /// `missing`, in order, replacing its content; if there are any, `pass` appends a row for each, which goes into
     /// `rows`, but not into the table.
     pub fn find_or_pass(
         &mut self,
@@ -221,8 +221,8 @@ impl GroupTable {
         })
     }
 
-    /// Replaces the content of `rows` by what `find` puts into its places, a row of the table or of the list `founded` for
-    /// each hash. If it fails, there are no rows.
+    /// Replaces the content of `rows` with what `find` puts there: for each hash, a row of the table or of the list
+    /// `founded`. If it fails, `rows` is empty.
     fn look_up(
         &mut self,
         hashes: &[u64],
@@ -239,7 +239,7 @@ impl GroupTable {
         scratch.slots.clear();
         scratch.slots.extend(hashes.iter().map(|&hash| (hash as usize & mask) as u32));
         rows.clear();
-        // SAFETY: rows are returned when there is one in each place, together with the pins of all.
+        // SAFETY: rows are returned only when every position has one, together with the pins of all.
         let (list, pins) = unsafe { rows.parts_mut() };
         let mut places = std::mem::take(list);
         places.resize(hashes.len(), RowPtr::null());
@@ -257,7 +257,7 @@ impl GroupTable {
         result
     }
 
-    /// Finds the rows of groups, or makes them.
+    /// Finds the rows of groups, or creates them.
     fn assign(
         &mut self,
         keys: &[Vector],
@@ -270,7 +270,7 @@ impl GroupTable {
         loop {
             if let Err(error) = self.settle_founders(hashes, rows, scratch, &mut found) {
                 let Scratch { slots, founders, .. } = scratch;
-                // Nothing was entered after them in this round.
+                // Nothing has been inserted after them in this round.
                 founders.iter().for_each(|&i| self.entries[slots[i as usize] as usize] = 0);
                 return Err(error);
             }
@@ -307,7 +307,7 @@ impl GroupTable {
         missing.sort_unstable();
     }
 
-    /// Round, step 3: false if all candidates have found their group. The others wait at the next slot.
+    /// Step 3 of a round: returns false if all candidates have found their group. The others wait at the next slot.
     fn match_candidates(&mut self, keys: &[Vector], rows: &mut [RowPtr], scratch: &mut Scratch) -> bool {
         let Scratch { slots, remaining, candidates, .. } = scratch;
         let prefetches = size_of_val(&self.entries[..]) >= PREFETCH_BYTES_MIN && !self.key_columns.is_empty();
@@ -330,10 +330,10 @@ impl GroupTable {
         !remaining.is_empty()
     }
 
-    /// Replaces the rows `old` of groups by `new`.
+    /// Replaces the rows `old` of groups with `new`.
     ///
     /// # Panics
-    /// If the table has no such group: a bug of the caller.
+    /// If the table doesn't have one of the groups: a bug in the caller.
     pub fn replace(&mut self, hashes: &[u64], old: Rows<'_>, new: Rows<'_>) {
         assert!(Arc::ptr_eq(new.layout(), &self.layout), "rows of this layout");
         assert!(hashes.len() == old.len() && old.len() == new.len());
@@ -349,8 +349,8 @@ impl GroupTable {
         }
     }
 
-    /// Round, step 1: from its slot on, each row takes the first entry that is empty or has its salt. Empty entries are
-    /// claimed if `CLAIMS`; in any case a row that finds one is a founder.
+    /// Step 1 of a round: starting at its slot, each row takes the first entry that is empty or has its salt. Empty
+    /// entries are claimed if `CLAIMS`; either way, a row that finds one is a founder.
     #[inline(always)]
     fn probe<const CLAIMS: bool>(
         &mut self,
@@ -394,7 +394,7 @@ impl GroupTable {
         }
     }
 
-    /// Round, step 2.
+    /// Step 2 of a round: creates the founders' rows.
     fn settle_founders(
         &mut self,
         hashes: &[u64],
@@ -487,7 +487,7 @@ mod tests {
                     prop_assert_eq!(found, expected);
                 }
                 if !missing.is_empty() {
-                    // Groups whose rows can't be made leave no trace.
+                    // Groups whose rows can't be created leave no trace.
                     let failed = table.find_or_insert(&keys, &hashes, &mut rows, |_, _| Err(Error::internal("no room")));
                     prop_assert!(failed.is_err() && rows.is_empty());
                     prop_assert_eq!(table.groups(), model.len());

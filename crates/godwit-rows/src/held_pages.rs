@@ -6,8 +6,8 @@ use godwit_memory::PinnedPage;
 use godwit_vector::Heap;
 use parking_lot::Mutex;
 
-/// The pins of pages that rows were appended to. Those of full pages are here; those of pages that are being filled are
-/// the collection's, which puts them here before it releases them.
+/// The pins of pages that rows were appended to. The pins of full pages are here; those of pages being filled belong to
+/// the collection, which puts them here before it releases them.
 #[derive(Default)]
 pub(crate) struct HeldPages(Mutex<Vec<PinnedPage>>);
 

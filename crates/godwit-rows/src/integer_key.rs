@@ -4,10 +4,10 @@ use godwit_vector::Native;
 
 /// An integer that may be a key.
 pub trait IntegerKey: Native {
-    /// `self - min` if that isn't negative, else a number beyond any array.
+    /// `self - min` if that isn't negative, otherwise a number beyond the end of any array.
     ///
-    /// For keys of up to 64 bits the difference wraps around: then it is larger than the distance of any value that is
-    /// above `min`, so it fails the same comparison with the length of the array.
+    /// For keys of up to 64 bits the difference wraps around: then it is larger than the distance of any value above
+    /// `min`, so it fails the same comparison with the length of the array.
     fn offset_from(self, min: i64) -> u64;
 }
 

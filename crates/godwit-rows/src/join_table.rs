@@ -5,14 +5,14 @@
 //! different keys probe on: entries[slot + 1], …
 //! ```
 //!
-//! Source: external-hash-join paper, section 4. A chain (links.rs) holds rows of one key only, so a match of its head
-//! is a match of all; if no chain has a second row, links needn't be followed.
+//! Source: external-hash-join paper, section 4. A chain (links.rs) only holds rows with the same key, so a match of its
+//! head is a match of all; if no chain has a second row, links needn't be followed.
 //!
-//! Inserting is lock-free and done by all workers at once. An entry never becomes empty again and never changes to
+//! Insertion is lock-free and done by all workers concurrently. An entry never becomes empty again and never changes to
 //! another key, so a worker that finds a key equal to its own has found the only chain of that key (chain_insert.rs).
-//! Looking up starts after all insertions have finished; links are read without ordering then.
+//! Lookups start after all insertions have finished; links are then read with relaxed ordering.
 //!
-//! A row that was in another table before keeps its *found* bit.
+//! A row that was in another table earlier keeps its *found* bit.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ use crate::links::{LinkedRows, address, link_of, row_at};
 use crate::row_ptr::{RowPtr, prefetch};
 use crate::{AtomicWords, Chains, PinnedRows};
 
-/// Smallest number of entries.
+/// Minimum number of entries.
 const ENTRIES_MIN: u64 = 64;
-/// How many rows ahead an entry is prefetched: some 100 ns at a few ns per row.
+/// How many rows ahead an entry is prefetched: about 100 ns at a few ns per row.
 const PREFETCH_ROWS: usize = 24;
-/// Tables below this size (half of a usual L2 cache) aren't prefetched.
+/// Tables below this size (half of a typical L2 cache) aren't prefetched.
 const PREFETCH_BYTES_MIN: usize = 512 * 1024;
 
 /// Scratch of lookups; reused to avoid allocations.
@@ -58,7 +58,7 @@ pub struct JoinHashTable {
     nulls_equal: bool,
     entries: AtomicWords,
     mask: u64,
-    /// What the entries are to heat and memory traces.
+    /// The object of the entries in heat and memory traces.
     object: Option<Arc<Object>>,
 }
 
@@ -76,7 +76,7 @@ impl JoinHashTable {
     /// A table for these rows, whose first `key_columns` columns are the key. None is inserted yet.
     ///
     /// # Panics
-    /// If another table has some of them: a bug of the caller.
+    /// If another table has some of them: a bug in the caller.
     pub fn new(
         rows: &PinnedRows,
         key_columns: usize,
@@ -95,7 +95,7 @@ impl JoinHashTable {
         })
     }
 
-    /// Memory held.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.entries.bytes()
     }
@@ -105,7 +105,7 @@ impl JoinHashTable {
         self.rows.has_duplicates()
     }
 
-    /// Inserts the rows with these numbers. Called in parallel, for each row once.
+    /// Inserts the rows with these numbers. May be called concurrently, once for each row.
     pub fn insert(&self, range: Range<usize>, scratch: &mut InsertScratch) {
         let InsertScratch { rows, hashes } = scratch;
         self.rows.list(range, rows);
@@ -128,7 +128,7 @@ impl JoinHashTable {
         self.rows.note_inserted(rows.len(), duplicates);
     }
 
-    /// Returns true if the key was there already.
+    /// Returns true if the key was already there.
     ///
     /// # Safety
     /// The row is one of the table's.
@@ -159,8 +159,8 @@ impl JoinHashTable {
         })
     }
 
-    /// Finds the chains of the keys at `rows` (positions in `hashes` and in the dense vectors `keys`): `found` gets the heads
-    /// of the chains, in no particular order, tagged with these positions.
+    /// Finds the chains of the keys at `rows` (positions in `hashes` and in the dense vectors `keys`): `found` gets the
+    /// heads of the chains, in no particular order, tagged with these positions.
     pub fn look_up(
         &self,
         hashes: &[u64],
@@ -195,7 +195,7 @@ impl JoinHashTable {
         }
     }
 
-    /// Moves each active row to the first slot from its own on that is empty or has its salt; the latter become
+    /// Moves each active row to the first slot, starting at its own, that is empty or has its salt; the latter become
     /// candidates.
     fn next_candidates(
         &self,

@@ -1,14 +1,15 @@
-//! The least and the greatest of the values noted for a key, in the head of the key's chain in a join table.
+//! The least and the greatest value recorded for a key, stored in the head of the key's chain in a join table.
 //!
 //! ```text
 //! extra area of a row   | link 8 | least 8 | greatest 8 |
 //! ```
 //!
-//! Both are kept as distances, of `i64::MAX` down to the least and of `i64::MIN` up to the greatest: words that are 0
-//! in a new row and only grow. Whether there was any value is the *found* bit of the head's link (links.rs).
+//! Both are stored as distances, from `i64::MAX` down to the least and from `i64::MIN` up to the greatest: words that
+//! are 0 in a new row and only ever grow. The *found* bit of the head's link (links.rs) tells whether there was any
+//! value.
 //!
-//! Heads are those returned by lookups after all rows were inserted. Values are noted by all workers at once; they are
-//! read when no more come.
+//! Heads are those returned by lookups after all rows were inserted. All workers record values concurrently; they are
+//! read once there are no more.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +19,7 @@ use godwit_vector::{PhysicalType, Vector};
 use crate::row_ptr::RowPtr;
 use crate::{IntegerKey, RowLayout, Rows, match_integers};
 
-/// Where rows keep the least and the greatest value of their key.
+/// Where rows store the least and the greatest value of their key.
 #[derive(Clone)]
 pub struct KeyExtremes {
     layout: Arc<RowLayout>,
@@ -36,7 +37,7 @@ pub enum Extreme {
 }
 
 impl KeyExtremes {
-    /// Size of the extra area of rows that keep them, the link included.
+    /// Size of the extra area of rows that store them, including the link.
     pub const EXTRA_BYTES: usize = 24;
 
     /// In the extra area of the layout's rows, after the link.
@@ -46,12 +47,12 @@ impl KeyExtremes {
         Self { layout: layout.clone(), least, greatest }
     }
 
-    /// True for integers that fit into 64 bits with a sign.
+    /// True for integers that fit in a signed 64-bit integer.
     pub fn supports(physical: PhysicalType) -> bool {
         physical.is_integer() && !matches!(physical, PhysicalType::U64 | PhysicalType::I128)
     }
 
-    /// Notes a value for each of these heads: value `i` of a vector without NULLs for head `i`.
+    /// Records a value for each of these heads: value `i` of a vector without NULLs for head `i`.
     ///
     /// # Panics
     /// If the values are of a type that isn't supported: a bug in the plan.
@@ -91,8 +92,8 @@ impl KeyExtremes {
     }
 }
 
-/// Raises the word at `offset` to `value` if it is lower. Called in parallel; reading first keeps the line shared when
-/// little is new.
+/// Raises the word at `offset` to `value` if it is lower. May be called concurrently; reading first keeps the cache
+/// line shared when there is little new.
 ///
 /// # Safety
 /// As [`RowPtr::atomic_u64`].

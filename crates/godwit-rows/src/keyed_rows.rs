@@ -1,8 +1,8 @@
-//! Rows with a key each: what sorts work on. Keys are compared without looking at the rows; where keys leave the order
+//! Rows with a key each, which sorts work on. Keys are compared without accessing the rows; where keys leave the order
 //! open, the rows decide.
 //!
-//! Entries can be moved within their list, but never from one to another without their pins: so a list identifies its
-//! rows by position.
+//! Entries can be moved within their list, but never to another list without their pins: so rows are identified by
+//! their position in a list.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -27,7 +27,8 @@ pub struct KeyedRows<K> {
     layout: Arc<RowLayout>,
     entries: Vec<Entry<K>>,
     pins: Pins,
-    /// No other list has this number, and this one had a different number with other pins.
+    /// A number that is unique to this list with its current pins: no other list has it, and neither had this one with
+    /// other pins.
     pins_id: u64,
 }
 
@@ -59,7 +60,7 @@ impl<K: Copy> KeyedRows<K> {
         self.entries.len()
     }
 
-    /// True without entries.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -86,7 +87,7 @@ impl<K: Copy> KeyedRows<K> {
     /// Appends rows with their keys.
     ///
     /// # Panics
-    /// If the rows are of another layout, or there are more or fewer keys: bugs of the caller.
+    /// If the rows are of another layout, or the number of keys differs: bugs in the caller.
     pub fn extend(&mut self, keys: &[K], rows: Rows<'_>) {
         assert!(self.layout.reads(rows.layout()), "rows of another layout");
         assert_eq!(keys.len(), rows.len());
@@ -125,7 +126,7 @@ impl<K: Copy> KeyedRows<K> {
         self.entries[position].key = key;
     }
 
-    /// The order of the rows of two entries, of which the second may be in another list.
+    /// The order of the rows of two entries, the second of which may be in another list.
     #[inline(always)]
     pub fn compare_rows(&self, position: usize, other: &Self, other_position: usize, order: &RowOrder) -> Ordering {
         order.check(&self.layout);
@@ -134,7 +135,7 @@ impl<K: Copy> KeyedRows<K> {
         unsafe { order.compare(self.entries[position].row, other.entries[other_position].row) }
     }
 
-    /// Shows the string of a key of the order in the row of an entry, which isn't NULL there.
+    /// Passes to `read` the string of a key of the order in the row of an entry, which isn't NULL there.
     #[inline(always)]
     pub fn read_string<R>(&self, position: usize, order: &RowOrder, key: usize, read: impl FnOnce(&[u8]) -> R) -> R {
         order.check(&self.layout);
@@ -142,8 +143,8 @@ impl<K: Copy> KeyedRows<K> {
         unsafe { order.read_string(key, self.entries[position].row, read) }
     }
 
-    /// Asks for the memory that [`Self::read_string`] will read, if there is an entry at `position`: after `first`, the
-    /// place of the string is known, and the string itself can be asked for at `second`.
+    /// Prefetches the memory that [`Self::read_string`] will read, if these entries exist: for the entry at `first`,
+    /// the view of its string; for the one at `second`, whose view has been prefetched earlier, the string itself.
     #[inline(always)]
     pub fn prefetch_strings(&self, first: usize, second: usize, order: &RowOrder, key: usize) {
         order.check(&self.layout);
@@ -190,9 +191,9 @@ impl<K: Copy + Ord> KeyedRows<K> {
         self.entries[range].sort_unstable_by_key(|entry| entry.key);
     }
 
-    /// Tells a memory trace of the loads of a sort: as many passes as halvings, each of which reads an entry twice, to
-    /// compare it and to move it, and every other one once more, for pivots and the sorting of short runs. That is what
-    /// all loads of sorts of 20,000 entries amount to, which Valgrind counted.
+    /// Tells a memory trace about the loads of a sort: as many passes as halvings, each of which reads an entry twice,
+    /// to compare it and to move it, and every other one once more, for pivots and the sorting of short runs. That
+    /// matches the number of loads in sorts of 20,000 entries, as counted by Valgrind.
     fn note_passes(&self, range: &Range<usize>) {
         let entries = &self.entries[range.clone()];
         godwit_trace::loads(|loads| {
@@ -202,14 +203,14 @@ impl<K: Copy + Ord> KeyedRows<K> {
         });
     }
 
-    /// How many entries from `begin` on, and before `end`, have the same key as the first of them.
+    /// How many entries, starting at `begin` and before `end`, have the same key as the first of them.
     pub fn equal_keys(&self, begin: usize, end: usize) -> usize {
         let key = self.key(begin);
         self.entries[begin..end].iter().take_while(|entry| entry.key == key).count()
     }
 
     /// Moves the first `count` entries in order to the front, in any order among themselves, the greatest of them last.
-    /// Equal keys for which `is_open` holds are told apart by their rows.
+    /// Equal keys for which `is_open` is true are ordered by their rows.
     pub fn select(&mut self, count: usize, order: &RowOrder, is_open: impl Fn(K) -> bool) {
         order.check(&self.layout);
         self.entries.select_nth_unstable_by(count - 1, |a, b| match a.key.cmp(&b.key) {
@@ -220,7 +221,7 @@ impl<K: Copy + Ord> KeyedRows<K> {
     }
 }
 
-/// Takes rows from several lists in turn, which may get other rows meanwhile.
+/// Collects rows from several lists, which may get other rows meanwhile.
 pub struct RowTaker {
     layout: Arc<RowLayout>,
     rows: RowList,
@@ -236,7 +237,7 @@ impl RowTaker {
         Self { layout: layout.clone(), rows: list, known: vec![0; sources] }
     }
 
-    /// Takes the row at `position` of the list that is number `source` now.
+    /// Takes the row at `position` of the list that currently has the number `source`.
     #[inline(always)]
     pub fn take<K: Copy>(&mut self, source: usize, list: &KeyedRows<K>, position: usize) {
         // SAFETY: the row is one of the list, whose pins are added before its first row is.

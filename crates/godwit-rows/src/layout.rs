@@ -1,4 +1,4 @@
-//! Where the fields of a row are.
+//! The layout of a row's fields.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use godwit_vector::PhysicalType;
 use crate::Rows;
 use crate::row_ptr::RowPtr;
 
-/// What rows hold besides their columns.
+/// Optional fields of rows besides their columns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RowLayoutOptions {
     /// Keep the 8-byte hash of each row: needed for partitioning.
@@ -25,8 +25,8 @@ pub struct RowLayoutOptions {
 /// | columns, widest first | validity: a bit per column, 1 = not NULL | pad | hash 8 | extra, aligned to 8 |
 /// ```
 ///
-/// The order, widest first, needs no padding between columns. The row is as long as a multiple of its widest alignment
-/// (8 at most). The view of a NULL string is all zero; other NULL values are arbitrary.
+/// With the widest columns first, no padding is needed between columns. The length of a row is a multiple of its widest
+/// alignment (at most 8). The view of a NULL string is all zero; other NULL values are arbitrary.
 #[derive(Debug)]
 pub struct RowLayout {
     columns: Vec<PhysicalType>,
@@ -37,8 +37,8 @@ pub struct RowLayout {
     extra_offset: usize,
     extra_bytes: usize,
     row_bytes: usize,
-    /// Whether a NULL was ever appended to a column: if not, readers skip the validity bits. Set before the rows become
-    /// visible to other threads; never reset.
+    /// Whether a NULL has ever been appended to a column: if not, readers skip the validity bits. Set before the rows
+    /// become visible to other threads; never reset.
     nulls: Vec<AtomicBool>,
     /// The layout that this one is the nullable form of.
     strict: Option<Arc<RowLayout>>,
@@ -90,8 +90,8 @@ impl RowLayout {
         }))
     }
 
-    /// The layout of rows of `layout` and of others in which any value may be NULL, so that `layout` still knows which
-    /// can't.
+    /// The layout for rows of `layout` and for others in which any value may be NULL, so that `layout` can still tell
+    /// which columns have no NULLs.
     pub fn nullable(layout: &Arc<RowLayout>) -> Arc<RowLayout> {
         Arc::new(RowLayout {
             columns: layout.columns.clone(),
@@ -103,7 +103,7 @@ impl RowLayout {
         })
     }
 
-    /// The layout of rows that consist of an extra area only.
+    /// The layout of rows that consist only of an extra area.
     pub(crate) fn of_extra(extra_bytes: usize) -> Arc<RowLayout> {
         Arc::new(RowLayout {
             columns: Vec::new(),
@@ -119,7 +119,7 @@ impl RowLayout {
         })
     }
 
-    /// Are the rows of `other` rows of this layout, too?
+    /// Whether the rows of `other` are also rows of this layout.
     #[inline]
     pub(crate) fn reads(self: &Arc<Self>, other: &Arc<RowLayout>) -> bool {
         Arc::ptr_eq(self, other) || self.strict.as_ref().is_some_and(|strict| Arc::ptr_eq(strict, other))
@@ -135,23 +135,23 @@ impl RowLayout {
         self.row_bytes
     }
 
-    /// Rows in a full page.
+    /// Number of rows in a full page.
     pub fn rows_per_page(&self) -> usize {
         PAGE_BYTES / self.row_bytes
     }
 
-    /// Where the value of a column is.
+    /// Offset of the value of a column.
     #[inline]
     pub fn column_offset(&self, column: usize) -> usize {
         self.offsets[column]
     }
 
-    /// Do rows keep their hash?
+    /// Whether rows store their hash.
     pub fn has_hash(&self) -> bool {
         self.hash_offset.is_some()
     }
 
-    /// Where the hash is.
+    /// Offset of the hash.
     ///
     /// # Panics
     /// If the layout has none.
@@ -160,7 +160,7 @@ impl RowLayout {
         self.hash_offset.expect("the layout was made with hashes")
     }
 
-    /// Where the extra area begins; a multiple of 8.
+    /// Offset of the extra area; a multiple of 8.
     #[inline]
     pub fn extra_offset(&self) -> usize {
         self.extra_offset
@@ -171,13 +171,13 @@ impl RowLayout {
         self.extra_bytes
     }
 
-    /// Was a NULL ever appended to this column? False means that no row of this layout has one.
+    /// Whether a NULL has ever been appended to this column. False means that no row of this layout has one.
     #[inline]
     pub fn has_nulls(&self, column: usize) -> bool {
         self.nulls[column].load(Ordering::Relaxed)
     }
 
-    /// Is the value of a column not NULL?
+    /// Whether the value of a column isn't NULL.
     ///
     /// # Safety
     /// The row is a pinned one of this layout.
@@ -197,7 +197,7 @@ impl RowLayout {
         self.validity_offset
     }
 
-    /// Offset of the byte and number of the bit that say whether a column is not NULL.
+    /// Byte offset and bit number of the flag that is set if a column isn't NULL.
     #[inline(always)]
     pub(crate) fn validity_bit(&self, column: usize) -> (usize, u32) {
         (self.validity_offset + column / 8, (column % 8) as u32)

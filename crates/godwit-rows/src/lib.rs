@@ -1,4 +1,4 @@
-//! Rows in spillable pages, and what works on raw row memory.
+//! Rows in spillable pages, and the operations on raw row memory.
 //!
 //! ```text
 //! PartitionedRows ── 2^bits ──► RowCollection ──► RowPage ──► Part: a range of its rows and the heap page that holds
@@ -10,28 +10,28 @@
 //! heap page  | strings of row 0 | strings of row 1 | …      large page: the strings of one row above a page
 //! ```
 //!
-//! Pages go to disk and come back as they are, nothing is serialized. A heap page may come back at another address;
-//! then the views of exactly those rows that use it are adjusted by the difference, in place, when they are pinned the
-//! next time (segment.rs).
+//! Pages are written to disk and read back as they are; nothing is serialized. A heap page may come back at another
+//! address; then the views of exactly those rows that use it are adjusted by the difference, in place, when they are
+//! next pinned (segment.rs).
 //!
-//! Rows that need no address are kept by column instead (columns/mod.rs).
+//! Rows that don't need an address are stored by column instead (columns/mod.rs).
 //!
 //! Work is done column by column over lists of rows: [`Rows::gather`], [`GroupTable`], [`JoinHashTable`].
 //!
 //! # Who keeps rows in place
 //!
-//! Rows are addresses, and a page that isn't pinned may be gone. So addresses don't leave this crate. What leaves it is
-//! a [`RowList`], or a borrowed part of one ([`Rows`]), which holds the pins of its rows, shared with the place that
+//! Rows are addresses, and a page that isn't pinned may be gone. So addresses never leave this crate. It hands out a
+//! [`RowList`] instead, or a borrowed part of one ([`Rows`]), which holds the pins of its rows, shared with whoever
 //! pinned them. Lists come from [`PinnedRows`], a [`RowBlock`], [`PagedRows`], or an append to a collection that keeps
 //! its pages pinned; tables and sorted entries hold the pins of what they point to in the same way. The operators above
 //! can neither make an address nor outlive a pin, and each function checks once per call that rows are of its layout.
 //!
-//! What types don't express, and operators have to guarantee to the functions that write to rows:
+//! Invariants that the types can't express, which operators have to guarantee to the functions that write to rows:
 //!
 //! - The states, the payload and the numbers of groups are written by one worker at a time, which has exclusive access
 //!   ([`aggregate_state`], [`Rows::improve_payload`], [`Rows::merge_payload`]). Links and extremes may be written by
 //!   all.
-//! - The extra area of a layout serves one of links, extremes or states.
+//! - The extra area of a layout holds links, extremes or states, but only one of these.
 //! - After [`Rows::merge_payload`], rows are read only while the same pins are held, and then destroyed with their
 //!   pages: their strings are where segment.rs doesn't look for them.
 //!

@@ -56,7 +56,7 @@ impl Drop for Linked {
 /// The rows of a table.
 pub(crate) struct LinkedRows {
     linked: Arc<Linked>,
-    /// The pins that chains hold.
+    /// The pins, shared with the chains.
     pins: Pins,
     pub(crate) link_offset: usize,
     inserted: AtomicUsize,
@@ -65,7 +65,7 @@ pub(crate) struct LinkedRows {
 
 impl LinkedRows {
     /// # Panics
-    /// If another table or its chains have some of the rows: a bug of the caller.
+    /// If another table or its chains hold some of the rows: a bug in the caller.
     pub(crate) fn new(rows: &PinnedRows) -> Self {
         let pages = rows.pages();
         let taken = pages.iter().take_while(|page| page.take_links()).count();
@@ -104,7 +104,7 @@ impl LinkedRows {
         unsafe { Rows::new(self.layout(), list, &self.pins) }
     }
 
-    /// Notes that these many more rows are inserted; some have the keys of others if `duplicates`.
+    /// Records that this many more rows are inserted; if `duplicates`, some have equal keys.
     pub(crate) fn note_inserted(&self, rows: usize, duplicates: bool) {
         if duplicates {
             self.has_duplicates.store(true, Ordering::Relaxed);
@@ -117,24 +117,25 @@ impl LinkedRows {
         self.has_duplicates.load(Ordering::Relaxed)
     }
 
-    /// Empties `chains` for rows that are looked up: a lookup sees all links.
+    /// Clears `chains` for the rows of a lookup, which needs all links to be set.
     ///
     /// # Panics
-    /// Before all rows are inserted: a bug of the caller.
+    /// Before all rows are inserted: a bug in the caller.
     pub(crate) fn begin<'a>(&self, chains: &'a mut Chains) -> (&'a mut Vec<u32>, &'a mut Vec<RowPtr>) {
         assert!(self.inserted.load(Ordering::Acquire) >= self.rows(), "rows are looked up when all are inserted");
         assert!(chains.rows.all().layout().reads(self.layout()), "rows of another layout");
         chains.clear();
-        // SAFETY: the tables add rows that were inserted into them, which the pins keep in place.
+        // SAFETY: the tables add only rows that were inserted into them, which the pins keep in place.
         let (rows, pins) = unsafe { chains.rows.parts_mut() };
         pins.add(&self.pins);
         (&mut chains.tags, rows)
     }
 }
 
-/// Rows that a table has found, each in a chain of rows with equal keys, and a number for each: what it was found for.
+/// Rows that a table has found, each in a chain of rows with equal keys, and a tag for each: the number that it was
+/// looked up for.
 pub struct Chains {
-    /// What each row was found for.
+    /// The number that each row was looked up for.
     pub tags: Vec<u32>,
     rows: RowList,
 }
@@ -186,20 +187,20 @@ impl Chains {
         rows.truncate(kept);
     }
 
-    /// Asks for the memory that [`Self::advance`] reads.
+    /// Prefetches the memory that [`Self::advance`] reads.
     pub fn prefetch(&self) {
         let offset = link_offset(self.rows.all().layout());
         self.rows.all().pointers().iter().for_each(|row| row.prefetch(offset));
     }
 
-    /// Replaces each row by the next one of its chain, and drops those at the end of theirs. The rows are prefetched,
-    /// too: each is a cache miss, and all misses of the next step are in flight before the first is waited for.
+    /// Replaces each row with the next one in its chain, and drops those at the end of theirs. The new rows are
+    /// prefetched: each is a cache miss, and all misses of the next step are in flight before the first one is awaited.
     pub fn advance(&mut self) {
         let Self { tags, rows } = self;
         let offset = link_offset(rows.all().layout());
         rows.all().note_loads(offset);
-        // SAFETY: the rows were inserted into the table that they come from, so that their links are those of other such
-        // rows, or of none; the last of these is overwritten or cut off.
+        // SAFETY: the rows were inserted into the table that they come from, so that their links lead to other rows of
+        // that table, or are null; null ones are overwritten or cut off at the end.
         let (rows, _) = unsafe { rows.parts_mut() };
         assert_eq!(rows.len(), tags.len());
         let mut kept = 0;
@@ -217,7 +218,7 @@ impl Chains {
 }
 
 impl Rows<'_> {
-    /// Notes that these rows have had a match. Called in parallel.
+    /// Records that these rows have had a match. May be called concurrently.
     pub fn mark_found(self) {
         let offset = link_offset(self.layout());
         self.note_loads(offset);

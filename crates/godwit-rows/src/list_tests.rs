@@ -90,7 +90,7 @@ fn chains_keep_the_rows_of_their_table() {
     let rows = collection(&manager, &layout);
     let pinned = rows.pin().unwrap();
     let table = JoinHashTable::new(&pinned, 1, false, 0.6, &manager).unwrap();
-    // Nobody else gets the links, and nobody looks up what isn't inserted.
+    // No other table can take the links, and rows can't be looked up before they are inserted.
     assert!(catch_unwind(AssertUnwindSafe(|| JoinHashTable::new(&pinned, 1, false, 0.6, &manager))).is_err());
     let mut scratch = LookupScratch::default();
     let too_early = || table.look_up(&[1], &[], &[0], &mut scratch, &mut Chains::new(&layout));

@@ -1,11 +1,11 @@
-//! Rows against the rows of columns: are their keys equal?
+//! Compares the keys of stored rows with those in columns.
 
 use godwit_vector::{Bitmap, Data, Flat, PhysicalType, StrView, Vector};
 
 use crate::RowLayout;
 use crate::row_ptr::RowPtr;
 
-/// How two values of a type are compared for equality: as hashes do, so that all NaN are one and -0.0 is 0.0.
+/// Equality of two values of a type, consistent with hashing: all NaNs are equal, and -0.0 equals 0.0.
 trait KeyValue: Copy {
     fn key_equals(self, other: Self) -> bool;
 }
@@ -38,7 +38,7 @@ struct LiveString(StrView);
 impl KeyValue for LiveString {
     #[inline(always)]
     fn key_equals(self, other: Self) -> bool {
-        // SAFETY: views of pinned rows and live vectors point at live bytes; NULLs were sorted out before.
+        // SAFETY: views of pinned rows and live vectors point at live bytes; NULLs were filtered out before.
         unsafe { self.0.equals(&other.0) }
     }
 }
@@ -84,7 +84,8 @@ impl RowLayout {
     }
 }
 
-/// A column of rows and the vector that it is compared with: of [`RowLayout::match_rows`], whose promise it keeps.
+/// A column of rows and the vector that it is compared with. Part of [`RowLayout::match_rows`], whose safety conditions
+/// it relies on.
 struct Pair<'a> {
     layout: &'a RowLayout,
     column: usize,
@@ -122,7 +123,7 @@ impl Pair<'_> {
                 self.retain_values(candidates, |_| value);
             }
             Data::Dictionary(codes, dictionary) => {
-                // An empty dictionary has NULLs only, whose values aren't looked at.
+                // With an empty dictionary all rows are NULL, and values aren't read.
                 let values = values(dictionary.values());
                 dictionary.note_loads(codes);
                 self.retain_values(candidates, |i| values[codes[i] as usize]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use godwit_memory::{BufferManager, Page};
 
 /// Number of pages that a reader requests ahead: 1 MiB (without the strings of row pages), which a disk delivers in a
-/// millisecond or two. More would take memory from others while it waits for its turn.
+/// millisecond or two. More would take memory from others while it waits to be used.
 const READ_AHEAD_PAGES: usize = 4;
 
 /// A page of rows, with everything that is read along with it.
@@ -16,7 +16,7 @@ pub(crate) trait PageOfRows {
     fn all_pages(&self) -> impl Iterator<Item = &Page>;
 }
 
-/// Takes pages in order. Owns or shares those that are left.
+/// Takes pages in order. Owns or shares the remaining ones.
 pub(crate) struct PageWalk<P> {
     manager: BufferManager,
     pages: std::vec::IntoIter<Arc<P>>,
@@ -32,7 +32,7 @@ impl<P: PageOfRows> PageWalk<P> {
         &self.manager
     }
 
-    /// Asks for the first page to be read back, while other things are done.
+    /// Starts reading back the first page in the background.
     pub(crate) fn read_first_ahead(&self) {
         let pages = self.pages.as_slice();
         read_ahead(&self.manager, &pages[..pages.len().min(1)], true);
@@ -50,8 +50,8 @@ impl<P: PageOfRows> Iterator for PageWalk<P> {
     }
 }
 
-/// Asks for the next pages to be read back while others are worked on. Called each time one of the `upcoming` pages is
-/// taken: after the first time, only one more comes into view.
+/// Starts reading back the next pages while others are being processed. Called each time one of the `upcoming` pages is
+/// taken: after the first call, each adds only one page.
 pub(crate) fn read_ahead<P: PageOfRows>(manager: &BufferManager, upcoming: &[Arc<P>], is_first_time: bool) {
     let window = &upcoming[..upcoming.len().min(READ_AHEAD_PAGES)];
     if is_first_time {

@@ -17,7 +17,7 @@ use crate::{RowLayout, RowList};
 pub struct PagedRows {
     manager: BufferManager,
     layout: Arc<RowLayout>,
-    /// Number of the first row of each page, and the number of all rows at the end.
+    /// Number of the first row of each page, and the total number of rows at the end.
     starts: Vec<usize>,
     pages: Vec<Arc<RowPage>>,
 }

@@ -51,8 +51,8 @@ impl PartitionedRows {
         Self { layout: layout.clone(), bits, partitions, held: None, scratch: Scratch::default() }
     }
 
-    /// Divides the rows of partition `partition` of `bits` bits by `more_bits` further ones. Its pages are destroyed on
-    /// the way.
+    /// Divides the rows of partition `partition` of `bits` bits by `more_bits` further ones. Its pages are freed as it
+    /// goes.
     pub fn refine(
         manager: &BufferManager,
         rows: RowCollection,
@@ -149,8 +149,8 @@ impl PartitionedRows {
         };
         let held = self.held.as_ref().expect("rows are kept pinned for those who want to know them");
         assert!(Arc::ptr_eq(list.all().layout(), &self.layout), "a list of rows of this layout");
-        // SAFETY: rows are returned when all are written, without empty places; the pages are held, or will be before
-        // they are released.
+        // SAFETY: rows are returned when all are written, without gaps; the pages are held, or will be before they are
+        // released.
         let (list, pins) = unsafe { list.parts_mut() };
         pins.add_common(&as_heap(held));
         let mut rows = std::mem::take(list);
@@ -192,7 +192,7 @@ impl PartitionedRows {
 
     /// See [`RowCollection::release_pins`].
     pub fn release_pins(&mut self) {
-        // Our own reference mustn't look like that of a list.
+        // Drop our own reference first, so that it isn't mistaken for that of a list.
         if self.held.take().is_some() {
             self.held = release(&mut self.partitions);
         }

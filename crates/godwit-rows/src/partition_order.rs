@@ -5,10 +5,11 @@ use std::ops::Range;
 use crate::place::Order;
 use crate::radix::PARTITION_BITS_MAX;
 
-/// Most bits of one partitioning step: beyond 256 open pages, writing suffers from cache and TLB misses.
+/// Maximum number of bits of one partitioning step: beyond 256 open pages, writing suffers from cache and TLB misses.
 pub(crate) const STEP_BITS_MAX: u32 = 8;
 
-/// The partitions of `bits` bits that lie inside partition `parent` of `parent_bits` bits, as one step makes them.
+/// The partitions of `bits` bits that lie inside partition `parent` of `parent_bits` bits, for a single partitioning
+/// step.
 ///
 /// # Panics
 /// If there are too many of them: a bug in the plan.
@@ -30,7 +31,7 @@ pub(crate) struct PartitionOrder {
 }
 
 impl PartitionOrder {
-    /// Sorts the rows of `order` by the bits of their hashes from `shift` on that say which of `partitions` they belong to.
+    /// Sorts the rows of `order` by the bits of their hashes, starting at bit `shift`, that select one of `partitions`.
     pub(crate) fn sort(&mut self, order: Order<'_>, hashes: &[u64], shift: u32, partitions: usize) {
         let Self { partitions: numbers, positions, places, ends } = self;
         let rows = order.len();
@@ -49,7 +50,7 @@ impl PartitionOrder {
         for end in ends.iter_mut() {
             begin += std::mem::replace(end, begin);
         }
-        // Here `ends` are the beginnings; each moves to its end as its rows are put down.
+        // At first `ends` holds the beginnings; each advances to its end as the rows are placed.
         order.zip(numbers.iter().enumerate(), |(place, &number), position| {
             let end = &mut ends[number as usize];
             positions[*end] = position as u32;

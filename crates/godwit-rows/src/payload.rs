@@ -1,5 +1,5 @@
 //! Payload of groups: columns after the keys that hold one value of the group, such as `any_value(x)` or the smallest
-//! string. The first row of a group brings its values; later rows matter only if theirs are better.
+//! string. The first row of a group supplies the values; later rows matter only if theirs are better.
 //!
 //! ```text
 //! row of a group:  | keys | payload columns | hash | states |
@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A better value is written in place if it needs no room in the heap: fixed width, up to 12 bytes, or not longer than
-//! the long string that it replaces. Other long strings are left to the operator, which makes a new row for the group.
-//! When all rows of a partition stay pinned until they are read, views are simply copied ([`Rows::merge_payload`]).
+//! the long string that it replaces. Other long strings are left to the operator, which creates a new row for the
+//! group. When all rows of a partition stay pinned until they are read, views are simply copied
+//! ([`Rows::merge_payload`]).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use crate::row_ptr::RowPtr;
 use crate::scatter::words;
 use crate::{RowLayout, Rows};
 
-/// Which value of a group a payload column holds. Except for [`PayloadKind::First`], NULLs count only if there is
-/// nothing else.
+/// Which value of a group a payload column holds. Except for [`PayloadKind::First`], NULL is taken only if there is no
+/// other value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PayloadKind {
     /// The value of the group's first row, NULL or not: all such columns come from one row.
@@ -34,7 +35,7 @@ pub enum PayloadKind {
 }
 
 impl PayloadKind {
-    /// Is `new` better than `old`? Both are live strings.
+    /// Whether `new` is better than `old`. Both are live strings.
     #[inline(always)]
     fn is_better(self, new: StrView, old: StrView) -> bool {
         let is_order = |ordering| {
@@ -48,7 +49,7 @@ impl PayloadKind {
         }
     }
 
-    /// The row of a vector that has the best value, of strings the first of equal ones; `None` if all are NULL.
+    /// The row of a vector with the best value (of equal strings, the first); `None` if all are NULL.
     pub fn best_of(self, values: &Vector) -> Option<u32> {
         let first_valid = || (0..values.len()).find(|&row| values.is_valid(row)).map(|row| row as u32);
         if values.physical() != PhysicalType::Str || matches!(self, PayloadKind::First | PayloadKind::Any) {
@@ -83,7 +84,7 @@ impl PayloadKind {
 }
 
 impl RowLayout {
-    /// Can a later row change this column? Not if any value will do and there was never a NULL.
+    /// Whether a later row can change this column. It can't if any value will do and there was never a NULL.
     pub fn improves_payload(&self, column: usize, kind: PayloadKind) -> bool {
         match kind {
             PayloadKind::First => false,
@@ -95,7 +96,8 @@ impl RowLayout {
     /// False if the string is better but needs room in the heap.
     ///
     /// # Safety
-    /// The row is a pinned one of this layout, which nobody else uses, and its strings are pinned. The new string is alive.
+    /// The row is a pinned one of this layout, which nobody else uses, and its strings are pinned. The new string is
+    /// alive.
     #[inline(always)]
     unsafe fn improve_string(&self, column: usize, kind: PayloadKind, row: RowPtr, view: StrView) -> bool {
         let offset = self.column_offset(column);
@@ -107,8 +109,9 @@ impl RowLayout {
         let in_place = if view.is_inline() {
             view
         } else if is_valid && !old.is_inline() && view.len() <= old.len() {
-            // SAFETY: the new string is alive, the old one's bytes are the row's own, and the caller promises that nobody
-            // else reads them; they don't overlap, because a string that lies there is the old one, which isn't better.
+            // SAFETY: the new string is alive, the old one's bytes are the row's own, and the caller promises that
+            // nobody else reads them; they don't overlap, because any string stored there is the old one, which isn't
+            // better.
             unsafe { std::ptr::copy_nonoverlapping(view.pointer(), old.pointer().cast_mut(), view.len()) };
             view.with_pointer(old.pointer())
         } else {
@@ -133,8 +136,8 @@ impl RowLayout {
 }
 
 impl Rows<'_> {
-    /// Puts value `i` of the dense `values` into `column` of row `i` where it is better. Pushes to `left` the numbers of
-    /// those that need room for a long string. Nobody else uses the rows (see the crate's documentation).
+    /// Puts value `i` of the dense `values` into `column` of row `i` where it is better. Pushes onto `left` the numbers
+    /// of rows that would need room for a long string. Nobody else uses the rows (see the crate's documentation).
     pub fn improve_payload(self, column: usize, kind: PayloadKind, values: &Vector, left: &mut Vec<u32>) {
         let (layout, rows) = (self.layout(), self.pointers());
         assert_eq!(rows.len(), values.len());
@@ -175,7 +178,7 @@ impl Rows<'_> {
     }
 
     /// Of the row numbers `left`, keeps the one with the best string for each of these rows, if it is better than the
-    /// row's: others may have improved that meanwhile.
+    /// row's own, which may have improved meanwhile.
     pub fn keep_best(self, column: usize, kind: PayloadKind, values: &Vector, left: &mut Vec<u32>) {
         let (layout, rows) = (self.layout(), self.pointers());
         assert_eq!(layout.columns()[column], PhysicalType::Str);
@@ -199,9 +202,9 @@ impl Rows<'_> {
         });
     }
 
-    /// Takes over the values of the same places in `sources`, other rows of the same layout, where they are better. Nobody
-    /// else uses these rows. Strings stay where they are: pins of the sources are held until these rows have been read for
-    /// the last time (see the crate's documentation).
+    /// Takes over better values from the rows at the same positions of `sources`, which are other rows of the same
+    /// layout. Nobody else uses these rows. Strings stay where they are: pins of the sources are held until these rows
+    /// have been read for the last time (see the crate's documentation).
     pub fn merge_payload(self, column: usize, kind: PayloadKind, sources: Rows<'_>) {
         let layout = self.layout();
         assert!(Arc::ptr_eq(layout, sources.layout()) && self.len() == sources.len(), "rows of one layout");

@@ -19,7 +19,7 @@ pub struct PinnedRows(Arc<Inner>);
 
 struct Inner {
     layout: Arc<RowLayout>,
-    /// Number of the first row of each page, and the number of all rows at the end.
+    /// Number of the first row of each page, and the total number of rows at the end.
     starts: Vec<usize>,
     /// First byte of each page.
     bases: Vec<RowPtr>,
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 impl PinnedRows {
-    /// Pins the rows of all of these collections, whose layout this is.
+    /// Pins all rows of these collections, which have this layout.
     pub fn of<'a>(layout: &Arc<RowLayout>, collections: impl IntoIterator<Item = &'a RowCollection>) -> Result<Self> {
         let (mut starts, mut bases, mut all_pages) = (Vec::new(), Vec::new(), Vec::new());
         let (mut pins, mut heaps): (Vec<PinnedPage>, Vec<PinnedPage>) = Default::default();
@@ -59,7 +59,7 @@ impl PinnedRows {
         *self.0.starts.last().expect("there is an end")
     }
 
-    /// Appends the rows with these numbers, which count in the order of appending, collection by collection.
+    /// Appends the rows with these numbers; rows are numbered in the order of appending, collection by collection.
     pub fn list(&self, range: Range<usize>, list: &mut RowList) {
         assert!(list.all().layout().reads(&self.0.layout), "rows of another layout");
         // SAFETY: the pages are pinned, with their strings, and the rows are of the layout of the list.

@@ -1,4 +1,4 @@
-//! Finding room for rows: which pages they go on, before any byte of them is written.
+//! Placement of rows: decides which pages they go on before any byte is written.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::RowLayout;
 use crate::collection::RowCollection;
 use crate::row_ptr::RowPtr;
 
-/// Bytes of full pages waiting at which rows are written, because the pages stay pinned until then: 4 MiB, many pages
-/// of ordinary rows, and few enough that a chunk of long strings doesn't exhaust the memory.
+/// Rows are written when this many bytes of full pages are waiting, because the pages stay pinned until then: 4 MiB,
+/// many pages of ordinary rows, and few enough that a chunk of long strings doesn't exhaust memory.
 const WAITING_BYTES_MAX: usize = 16 * PAGE_BYTES;
 
 /// Rows are written column by column in blocks of this size, so that they stay in the L1 cache (32 to 48 KiB) from the
@@ -38,7 +38,7 @@ impl Placed {
         self.waiting_bytes = 0;
     }
 
-    /// Should the rows be written before more are placed?
+    /// Whether the rows should be written before more are placed.
     pub(crate) fn is_full(&self) -> bool {
         self.waiting_bytes >= WAITING_BYTES_MAX
     }
@@ -49,7 +49,7 @@ impl Placed {
     }
 }
 
-/// Which rows of a source: all of a range, or a list. Loops over both are compiled apart.
+/// The rows of a source, in order: all of a range, or a list. Loops are compiled separately for each.
 #[derive(Clone, Copy)]
 pub(crate) enum Order<'a> {
     All { begin: usize, end: usize },
@@ -72,7 +72,7 @@ impl Order<'_> {
         }
     }
 
-    /// Calls `each(item, position)` for every row, with the items in step.
+    /// Calls `each(item, position)` for every row, pairing rows with items in order.
     #[inline(always)]
     pub(crate) fn zip<T>(self, items: impl Iterator<Item = T>, mut each: impl FnMut(T, usize)) {
         match self {
@@ -82,7 +82,7 @@ impl Order<'_> {
     }
 }
 
-/// What rows are made from.
+/// The source that rows are built from.
 pub(crate) trait RowSource {
     /// Adds to `bytes`, initially zeros, the sizes of the long strings of each row.
     fn heap_bytes(&self, order: Order<'_>, bytes: &mut [u64]);
@@ -91,7 +91,8 @@ pub(crate) trait RowSource {
     /// none); leaves the ends of the strings there.
     ///
     /// # Safety
-    /// The rows, of this layout, and the room for their strings are on pinned pages, and were placed for this write alone.
+    /// The rows, of this layout, and the room for their strings are on pinned pages, and were placed for this write
+    /// alone.
     unsafe fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]);
 }
 
@@ -104,7 +105,7 @@ pub(crate) struct AppendScratch {
 
 /// Appends rows to several collections of one layout: those of `order` up to `ends[0]` to the first, those from there
 /// up to `ends[1]` to the second, and so on. Calls `written(begin, rows)` with the addresses of the rows of `order`
-/// from `begin` on, in that order.
+/// starting at `begin`, in that order.
 ///
 /// If it fails, the rows before the one that found no room are appended.
 pub(crate) fn append_to(
@@ -132,7 +133,8 @@ pub(crate) fn append_to(
         for rows in placed.rows.chunks(block_rows) {
             let block;
             (block, heap) = heap.split_at_mut(rows.len().min(heap.len()));
-            // SAFETY: the collections placed them since the last flush; their pages are open, held, or wait to be unpinned.
+            // SAFETY: the collections placed them since the last flush; their pages are open, held, or wait to be
+            // unpinned.
             unsafe { source.write(&layout, order.slice(at..at + rows.len()), rows, block) };
             at += rows.len();
         }

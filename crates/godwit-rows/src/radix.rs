@@ -1,17 +1,17 @@
-//! The use of the bits of a hash. The three uses never overlap.
+//! How the bits of a hash are used. The three uses never overlap.
 //!
 //! ```text
 //! 63      48 47        32 31                       0
 //! |  salt   | partition  |  slot in a hash table   |
 //! ```
 //!
-//! Partitions take their bits from the top of their range down, so that a partition is refined by the next lower bits:
-//! partition `p` of `b` bits becomes the partitions `p·2^k .. (p+1)·2^k` of `b + k` bits.
+//! Partitions take their bits from the top of their range downwards, so that a partition is refined by the next lower
+//! bits: partition `p` of `b` bits becomes the partitions `p·2^k .. (p+1)·2^k` of `b + k` bits.
 
 /// Lowest bit of the salt.
 pub const SALT_SHIFT: u32 = 48;
 
-/// Most bits that partitions can take.
+/// Maximum number of bits for partitions.
 pub const PARTITION_BITS_MAX: u32 = 16;
 
 /// The partition of a hash among `2^bits`.
@@ -21,7 +21,7 @@ pub fn partition_of(hash: u64, bits: u32) -> usize {
     (hash >> (SALT_SHIFT - bits)) as usize & ((1 << bits) - 1)
 }
 
-/// The bits that a table entry keeps next to the pointer, to avoid following it unnecessarily.
+/// The bits that a table entry keeps next to the pointer, to avoid dereferencing it unnecessarily.
 #[inline(always)]
 pub fn salt_of(hash: u64) -> u16 {
     (hash >> SALT_SHIFT) as u16

@@ -1,12 +1,12 @@
-//! Lists of rows, with what keeps the rows where they are.
+//! Lists of rows, together with the pins that keep the rows in place.
 //!
 //! ```text
 //! RowList   | address | address | address | …       pins: those of the pages, and of the pages of the strings
 //!    └ all, slice ─▶ Rows<'_>: some of them, borrowed ─▶ gather, hashes, append to another list or collection
 //! ```
 //!
-//! Rows come into a list from a place that pins them, and bring their pins along, so the holder of a list can't
-//! come too late. Pins are shared: one reference per list and source, whatever the number of rows.
+//! Rows enter a list from an owner that pins them, and bring their pins along, so a list never holds stale rows. Pins
+//! are shared: one reference per list and source, whatever the number of rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use godwit_vector::{Heap, Heaps};
 use crate::row_ptr::RowPtr;
 use crate::{KeyedRows, RowLayout};
 
-/// What keeps rows and their long strings in place.
+/// The pins that keep rows and their long strings in place.
 #[derive(Clone, Default)]
 pub(crate) struct Pins {
     /// The pages of the rows.
@@ -33,7 +33,7 @@ impl Pins {
         Self { pages: vec![pages], strings, has_common: false }
     }
 
-    /// Also keeps in place what `other` does; false if that was already so.
+    /// Also holds the pins of `other`; returns false if they were held already.
     #[inline]
     pub(crate) fn add(&mut self, other: &Pins) -> bool {
         let known = self.pages.len();
@@ -46,7 +46,7 @@ impl Pins {
         is_new
     }
 
-    /// Also keeps in place what one heap does: rows and their strings.
+    /// Also holds the pins of one heap: of rows and their strings.
     #[inline]
     pub(crate) fn add_common(&mut self, heap: &Heap) {
         self.add_page(heap);
@@ -93,7 +93,7 @@ impl<'a> Rows<'a> {
         Self { layout, rows, pins }
     }
 
-    /// Puts the places where these rows differ from `others` into `places`.
+    /// Fills `places` with the positions where these rows differ from `others`.
     pub fn differing(self, others: Rows<'_>, places: &mut Vec<u32>) {
         let pairs = self.rows.iter().zip(others.rows).enumerate();
         places.clear();
@@ -106,7 +106,7 @@ impl<'a> Rows<'a> {
         self.rows.len()
     }
 
-    /// True without rows.
+    /// True if there are no rows.
     pub fn is_empty(self) -> bool {
         self.rows.is_empty()
     }
@@ -161,7 +161,7 @@ impl RowList {
         self.rows.len()
     }
 
-    /// True without rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -184,7 +184,7 @@ impl RowList {
         self.pins.clear();
     }
 
-    /// Room for this many more rows.
+    /// Reserves room for this many more rows.
     pub fn reserve(&mut self, rows: usize) {
         self.rows.reserve(rows);
     }
@@ -192,7 +192,7 @@ impl RowList {
     /// Appends rows.
     ///
     /// # Panics
-    /// If they are of another layout, as in all that follow: a bug in the plan.
+    /// If they are of another layout; likewise for all following methods. A bug in the plan.
     #[inline]
     pub fn append(&mut self, rows: Rows<'_>) {
         self.hold(rows);
@@ -213,27 +213,27 @@ impl RowList {
         self.rows.push(rows.rows[position]);
     }
 
-    /// Appends the row at one position until there are `len` rows; more than those are dropped.
+    /// Appends the row at one position until there are `len` rows; rows beyond `len` are dropped.
     pub fn resize(&mut self, len: usize, rows: Rows<'_>, position: usize) {
         self.hold(rows);
         self.rows.resize(len, rows.rows[position]);
     }
 
-    /// Puts the row at `position` of `rows` into place `at`.
+    /// Replaces the row at `at` with the row at `position` of `rows`.
     #[inline]
     pub fn set(&mut self, at: usize, rows: Rows<'_>, position: usize) {
         self.hold(rows);
         self.rows[at] = rows.rows[position];
     }
 
-    /// Puts row i of `rows` into place `places[i]`.
+    /// Puts row i of `rows` at `places[i]`.
     pub fn scatter(&mut self, places: &[u32], rows: Rows<'_>) {
         assert_eq!(places.len(), rows.len());
         self.hold(rows);
         places.iter().zip(rows.rows).for_each(|(&place, &row)| self.rows[place as usize] = row);
     }
 
-    /// Replaces each row that is among `old` by the one of `new` in the same place.
+    /// Replaces each row that is among `old` with the corresponding row of `new`.
     pub fn substitute(&mut self, old: Rows<'_>, new: Rows<'_>) {
         assert_eq!(old.len(), new.len());
         self.hold(new);
@@ -244,7 +244,7 @@ impl RowList {
         }
     }
 
-    /// Keeps the rows at places for which `keep` is true.
+    /// Keeps the rows at positions for which `keep` is true.
     #[inline]
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         let mut kept = 0;
@@ -255,7 +255,7 @@ impl RowList {
         self.rows.truncate(kept);
     }
 
-    /// Keeps the rows at these places, which ascend.
+    /// Keeps the rows at these positions, which are ascending.
     pub fn keep(&mut self, places: &[u32]) {
         places.iter().enumerate().for_each(|(kept, &place)| self.rows[kept] = self.rows[place as usize]);
         self.rows.truncate(places.len());
@@ -266,7 +266,7 @@ impl RowList {
         self.rows.truncate(len);
     }
 
-    /// The rows of entries from `range`, in order.
+    /// Appends the rows of the entries in `range`, in order.
     pub fn append_keyed<K: Copy>(&mut self, entries: &KeyedRows<K>, range: Range<usize>) {
         self.check(entries.layout());
         self.pins.add(entries.pins());
@@ -284,7 +284,7 @@ impl RowList {
         assert!(self.layout.reads(layout), "rows of another layout");
     }
 
-    /// The addresses, to be changed together with [`Self::pins_mut`].
+    /// The addresses and the pins, to be changed together.
     ///
     /// # Safety
     /// When the list is next used, it satisfies [`Rows::new`] again.

@@ -1,4 +1,4 @@
-//! The order of rows by some of their columns, for rows in pages.
+//! The order of rows in pages by some of their columns.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct RowOrder {
 struct Key {
     physical: PhysicalType,
     offset: usize,
-    /// Offset of the byte and number of the bit that say whether the value is not NULL.
+    /// Byte offset and bit number of the flag that is set if the value isn't NULL.
     validity: (usize, u32),
     descending: bool,
     nulls_first: bool,
@@ -51,7 +51,7 @@ impl RowOrder {
         Self { layout: layout.clone(), keys: keys.collect() }
     }
 
-    /// Is the largest value of a key first?
+    /// Whether the largest value of a key comes first.
     pub fn is_descending(&self, key: usize) -> bool {
         self.keys[key].descending
     }

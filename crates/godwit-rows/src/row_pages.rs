@@ -1,4 +1,4 @@
-//! Rows of a closed collection, from any page on, by several readers at once.
+//! Rows of a closed collection, read from any page onwards by several readers at once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::page_walk::PageOfRows;
 use crate::segment::RowPage;
 use crate::{RowLayout, RowScan};
 
-/// The pages of a collection in order. Unpinned; a page goes when it is released and no scan shares it any more.
+/// The pages of a collection in order. Unpinned; a page is freed once it is released and no scan shares it any more.
 pub struct RowPages {
     manager: BufferManager,
     layout: Arc<RowLayout>,
@@ -52,7 +52,7 @@ impl RowPages {
         RowScan::new(&self.manager, &self.layout, shared.collect())
     }
 
-    /// The pages before `page` won't be scanned any more.
+    /// Releases the pages before `page`, which won't be scanned any more.
     pub fn release_before(&mut self, page: usize) {
         for index in self.released..page {
             self.pages[index] = None;

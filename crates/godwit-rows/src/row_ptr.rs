@@ -1,14 +1,15 @@
-//! The address of a row, and how rows are read and written through it. It never leaves the crate; lists that hold the
-//! pins of their rows do ([`RowList`](crate::RowList)).
+//! The address of a row, with reads and writes through it. It never leaves the crate; lists that hold the pins of their
+//! rows do ([`RowList`](crate::RowList)).
 
 use std::sync::atomic::AtomicU64;
 
-/// The address of a row. It says nothing about whether the row is still there.
+/// The address of a row. It doesn't imply that the row is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct RowPtr(*mut u8);
 
-// SAFETY: a row pointer is only an address; reads and writes through it are unsafe, and answer for races.
+// SAFETY: a row pointer is only an address; reads and writes through it are unsafe, and it is up to them to avoid
+// races.
 unsafe impl Send for RowPtr {}
 // SAFETY: as above.
 unsafe impl Sync for RowPtr {}
@@ -19,7 +20,7 @@ impl RowPtr {
         RowPtr(address)
     }
 
-    /// The address of no row.
+    /// The null address, which is that of no row.
     pub(crate) fn null() -> Self {
         RowPtr(std::ptr::null_mut())
     }
@@ -77,7 +78,7 @@ impl RowPtr {
 }
 
 /// Asks the processor to load the cache line of `address`, which may be any address. Does nothing where the standard
-/// library offers no such instruction.
+/// library offers no prefetch instruction.
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]

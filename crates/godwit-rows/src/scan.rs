@@ -39,8 +39,8 @@ impl RowBlock {
     }
 }
 
-/// Reads rows block by block. Owns or shares the pages that are left; a page that isn't shared is destroyed when its
-/// last block is dropped.
+/// Reads rows block by block. Owns or shares the remaining pages; a page that isn't shared is destroyed when its last
+/// block is dropped.
 ///
 /// Without an extra area in the layout, scanned rows aren't written to, and pages that are on disk needn't be written
 /// there again.
@@ -50,7 +50,7 @@ pub struct RowScan {
     current: Option<Cursor>,
 }
 
-/// Where a scan is inside a page.
+/// The position of a scan within a page.
 struct Cursor {
     page: Arc<RowPage>,
     row: usize,
@@ -62,7 +62,7 @@ impl RowScan {
         Self { layout: layout.clone(), pages: PageWalk::new(manager, pages), current: None }
     }
 
-    /// Asks for the scan's first page to be read back, while other things are done.
+    /// Starts reading back the scan's first page in the background.
     pub fn read_ahead(&self) {
         self.pages.read_first_ahead();
     }
@@ -97,7 +97,7 @@ impl Cursor {
         let pointers =
             rows.clone().map(|row| RowPtr::new(pin.as_ptr().wrapping_add(row * layout.row_bytes()))).collect();
         self.row = rows.end;
-        // The last part may go on in the next block.
+        // The last part may continue in the next block.
         self.part = if page.parts()[parts.end - 1].rows.end > rows.end { parts.end - 1 } else { parts.end };
         let pins = Pins::new(Arc::new(pin), heaps_of(heaps));
         // SAFETY: these are rows of the page, which is pinned, and of the parts whose strings are.

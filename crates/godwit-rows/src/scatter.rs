@@ -1,4 +1,4 @@
-//! Columns to rows, column by column.
+//! Writes columns to rows, column by column.
 
 use godwit_vector::{Bitmap, Data, Flat, PhysicalType, StrView, Vector, match_flat};
 
@@ -13,7 +13,7 @@ pub(crate) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Checks once what the loops rely on: types, lengths, and that `order` stays inside.
+    /// Checks once what the loops rely on: types, lengths, and that `order` stays in bounds.
     ///
     /// # Panics
     /// If the columns don't have the types of the layout: a bug in the plan.
@@ -180,12 +180,12 @@ fn scatter_strings(vector: &Vector, offset: usize, order: Order<'_>, rows: &[Row
         return;
     }
     each_view(vector, order, rows.iter().zip(heap), |(row, heap), view| {
-        // SAFETY: as above; the strings are kept alive by the vector, and what all of a row take was placed at `heap`.
+        // SAFETY: as above; the vector keeps the strings alive, and room for all strings of a row was placed at `heap`.
         unsafe { write_string(*row, offset, view, heap) }
     });
 }
 
-/// Writes a view into a row; the bytes of a long string go to `heap`, which moves behind them.
+/// Writes a view into a row; the bytes of a long string go to `heap`, which advances past them.
 ///
 /// # Safety
 /// The row is placed, `offset` is that of a string column, the string is alive, and `heap` has room for it.

@@ -1,9 +1,9 @@
-//! A page of rows, with metadata that relates it to the pages of their strings.
+//! A page of rows, with metadata that ties it to the pages of their strings.
 //!
-//! A row page and the heap pages don't fill at the same pace, so a row page is divided into *parts*: ranges of rows
-//! whose long strings are all on one heap page. A part remembers the address that the pointers in its rows were made
-//! for. To pin a part, its heap page is pinned first and, under the part's lock, the pointers are adjusted if the page
-//! has moved. That can only happen while the part isn't pinned elsewhere, because a pinned page stays in place; so no
+//! Row pages and heap pages don't fill up at the same pace, so a row page is divided into *parts*: ranges of rows whose
+//! long strings are all on one heap page. A part remembers the address that the pointers in its rows were made for. To
+//! pin a part, its heap page is pinned first and, under the part's lock, the pointers are adjusted if the page has
+//! moved. That can only happen while the part isn't pinned elsewhere, because a pinned page stays in place; so no
 //! reader sees pointers change.
 
 use std::iter;
@@ -32,7 +32,8 @@ pub(crate) struct RowPage {
     page: Page,
     rows: usize,
     parts: Vec<Part>,
-    /// Size of the heap pages that were begun while this page was filled: each is counted once in a collection.
+    /// Size of the heap pages that were begun while this page was being filled, so that a collection counts each only
+    /// once.
     heap_bytes: usize,
     /// The rows are linked by a join table.
     is_linked: AtomicBool,
@@ -51,7 +52,7 @@ impl RowPage {
         &self.parts
     }
 
-    /// Memory of the page and of the heap pages that count for it.
+    /// Memory of the page and of the heap pages that are counted with it.
     pub(crate) fn bytes(&self) -> u64 {
         (PAGE_BYTES + self.heap_bytes) as u64
     }
@@ -69,8 +70,8 @@ impl RowPage {
         self.heap_bytes += bytes;
     }
 
-    /// Adds rows. `heap` is where their long strings lie, if they have any; `same_heap` says that the last part uses
-    /// that very page already.
+    /// Adds rows. `heap` is where their long strings lie, if they have any; `same_heap` means that the last part
+    /// already uses that page.
     pub(crate) fn extend(&mut self, rows: usize, heap: Option<&PinnedPage>, same_heap: bool) {
         let begin = self.rows;
         let fits = |part: &Part| heap.is_none() || same_heap || part.heap.is_none();
@@ -92,14 +93,14 @@ impl PageOfRows for RowPage {
         self.rows
     }
 
-    /// With the heap pages of its strings.
+    /// The page and the heap pages of its strings.
     fn all_pages(&self) -> impl Iterator<Item = &Page> {
         iter::once(&self.page).chain(self.parts.iter().filter_map(|part| part.heap.as_ref()))
     }
 }
 
 impl Part {
-    /// Size of the heap page, 0 without one.
+    /// Size of the heap page; 0 if there is none.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.heap.as_ref().map_or(0, Page::bytes)
     }
@@ -118,7 +119,7 @@ impl Part {
         let address = pin.as_ptr() as usize;
         let mut known = self.heap_address.lock();
         if *known != address {
-            // The row page may be pinned with the promise not to change it; this pin takes the promise back.
+            // The row page may be pinned with the promise not to change it; this pin revokes that promise.
             let _changed = manager.pin(&page.page)?;
             self.move_pointers(layout, rows_pin, address.wrapping_sub(*known));
             *known = address;

@@ -1,4 +1,4 @@
-//! Rows against a naive model, with every page spilled as soon as its last pin is dropped.
+//! Tests rows against a naive model, with every page spilled as soon as its last pin is dropped.
 //!
 //! Column 0 is always the number of the row in the model, so that rows can be recognized in any order.
 
@@ -200,7 +200,7 @@ impl Model {
         self.check_columns(&columns);
     }
 
-    /// As [`Model::check`], for rows by column.
+    /// [`Model::check`] for rows by column.
     pub(crate) fn check_columns(&mut self, columns: &[Vector]) {
         self.seen.resize(self.rows.len(), false);
         for (row, &number) in columns[0].to_flat().values::<u64>().iter().enumerate() {
@@ -266,7 +266,7 @@ proptest! {
         let layout = model.layout(hash, extra);
         let mut rows = RowCollection::new(&manager, &layout, None);
         let mut checked_while_shared = None;
-        // Stays in place, whatever becomes of the collection.
+        // Stays in place, whatever happens to the collection.
         let mut listed = RowList::new(&layout);
         for _ in 0..12 {
             // Into the collection itself, or into one that it absorbs.
@@ -304,7 +304,7 @@ proptest! {
                     model.finish();
                 }
                 2 => rows.close(),
-                // Appending goes on while the pages so far are shared.
+                // Appending continues while the existing pages are shared.
                 3 => checked_while_shared = Some((rows.scan(), model.rows.len())),
                 _ => {}
             }
@@ -497,7 +497,7 @@ fn memory_stays_below_the_limit_and_is_freed_while_scanning() {
         let manager = manager(limit, false);
         let layout = RowLayout::new(&[PhysicalType::U64, PhysicalType::Str], RowLayoutOptions::default()).unwrap();
         let mut rows = RowCollection::new(&manager, &layout, None);
-        // 64 MB of data; the columns themselves are not the pool's.
+        // 64 MB of data; the columns themselves aren't in the pool.
         let chunk = (8_000_000 / (bytes + 24)).clamp(1, 2048);
         let mut appended = 0u64;
         while rows.bytes() < 64_000_000 {
@@ -507,7 +507,7 @@ fn memory_stays_below_the_limit_and_is_freed_while_scanning() {
         assert_eq!(rows.rows(), appended);
         let statistics = manager.statistics();
         assert!(statistics.peak_bytes <= limit && statistics.spilled_bytes_total >= 50_000_000, "{statistics:?}");
-        // A scan that leaves the rows as they are writes none of them again, except where pointers moved.
+        // A scan that doesn't change the rows causes no page to be written again, except where pointers moved.
         let mut scan = rows.into_scan();
         let mut seen = 0u64;
         while let Some(block) = scan.next_block().unwrap() {

@@ -1,12 +1,12 @@
-//! Byte streams over blocks: where the bodies of segments are stored.
+//! Byte streams over blocks, which store the bodies of segments.
 //!
 //! ```text
 //!   stream 1   │ block 17 │ block 23 │ 40 K of block 31 │
 //!   stream 2   │ block 18 │ 9 K of block 31 │               the rests of all streams of a load share their last blocks
 //! ```
 //!
-//! Bodies follow each other without a gap, so that some straddle two blocks; those are read through a copy, all others in
-//! place. A column's bytes are in streams of its own, so that a scan reads the blocks of its columns and no others.
+//! Bodies follow each other without gaps, so some straddle two blocks; those are copied to be read, all others are read
+//! in place. A column has streams of its own, so that a scan reads only the blocks of its columns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use godwit_trace::VECTOR_BYTES;
 use crate::block::{Block, BlockBytes, Blocks};
 use crate::file::BLOCK_BYTES;
 
-/// Bodies begin at multiples of this, so that packed words are read in place.
+/// Bodies begin at multiples of this, so that packed words can be read in place.
 const ALIGNMENT_BYTES: usize = 8;
 
 /// Part of a stream: bytes of one block.
@@ -67,7 +67,7 @@ impl ByteStream {
         })
     }
 
-    /// Has the system read what is needed soon.
+    /// Asks the system to read ahead the bytes that will be needed soon.
     pub(crate) fn read_ahead(&self, range: Range<u64>) {
         self.blocks_of(range).for_each(|(block, _)| block.read_ahead());
     }
@@ -125,13 +125,13 @@ pub struct CopiedBytes {
     words: Vec<u64>,
     /// Number of bytes.
     length: usize,
-    /// For the copy.
+    /// Accounts for the copy.
     _reservation: Reservation,
 }
 
 impl Drop for CopiedBytes {
     fn drop(&mut self) {
-        // A memory trace may have been told what is here.
+        // A memory trace may know what is stored here.
         godwit_trace::forget(self.words.as_ptr().cast(), self.length);
     }
 }
@@ -146,11 +146,11 @@ impl AsRef<[u8]> for StreamBytes {
     }
 }
 
-/// A stream being written. Holds less than a block in memory.
+/// A stream that is being written. Holds less than a block in memory.
 #[derive(Default)]
 pub(crate) struct StreamWriter {
     extents: Vec<Extent>,
-    /// Bytes in written blocks.
+    /// Number of bytes in written blocks.
     written: u64,
     open: Vec<u8>,
 }

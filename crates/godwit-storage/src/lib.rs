@@ -11,10 +11,10 @@
 //!   tables         row groups of encoded columns, dictionaries, bulk loads                table/
 //! ```
 //!
-//! A checkpoint writes new blocks beside the old ones, syncs, then writes the older header again and syncs again: until
-//! that instant the file is the old checkpoint, from then on the new one. Blocks that only the old checkpoint used are free
-//! from then on. The log says in its own header which checkpoint it continues; a log of an older one is stale and is
-//! dropped, so that the switch of the header is the only instant that counts.
+//! A checkpoint writes new blocks beside the old ones, syncs, then overwrites the older header and syncs again: up to
+//! that instant the file is the old checkpoint, from then on the new one. Blocks that only the old checkpoint used are
+//! then free. The log's own header says which checkpoint it continues; a log of an older one is stale and is dropped,
+//! so that the header switch is the only instant that counts.
 //!
 //! The byte-level format is in `docs/format.md`.
 #![forbid(unsafe_code)]
@@ -28,7 +28,7 @@ pub mod wire;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Number of a checkpoint, from 1; the log continues the one whose number it carries.
+/// Number of a checkpoint, starting at 1; the log continues the checkpoint whose number it carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CheckpointNumber(pub u64);
 
@@ -36,14 +36,14 @@ impl CheckpointNumber {
     /// The empty one of a new file.
     pub const FIRST: Self = Self(1);
 
-    /// The one after.
+    /// The next one.
     pub fn next(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
 /// The checksum of bytes at a place: the same bytes at another place have another checksum, so that a block or record
-/// that was written to the wrong place doesn't pass for the right one.
+/// written to the wrong place isn't mistaken for the right one.
 fn checksum(bytes: &[u8], place: u64) -> u64 {
     xxh3_64_with_seed(bytes, place)
 }

@@ -1,4 +1,4 @@
-//! Numbers and texts as bytes, for metadata and records of the log.
+//! Serialization of numbers and strings, for metadata and log records.
 
 use godwit_common::{Error, Result};
 
@@ -18,7 +18,7 @@ pub fn put_u64(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
 
-/// Takes off the front what was appended. Missing bytes are an error of kind `Corrupt`.
+/// Reads values off the front of bytes. Missing bytes are an error of kind `Corrupt`.
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// As many bytes as an array has.
+    /// The next bytes, as an array.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         Ok(self.take(N)?.try_into().expect("as many as were taken"))
     }
@@ -50,19 +50,19 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// Bytes behind their length.
+    /// Bytes preceded by their length.
     pub fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = self.u32()? as usize;
         self.take(length)
     }
 
-    /// Text behind its length.
+    /// Text preceded by its length.
     pub fn text(&mut self) -> Result<&'a str> {
         std::str::from_utf8(self.bytes()?)
             .map_err(|_| Error::corrupt("metadata of the database has a name that isn't UTF-8"))
     }
 
-    /// True if all was taken.
+    /// True if everything has been read.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What codes of a version's text columns stand for.
+//! The meaning of the codes in a version's text columns.
 //!
 //! ```text
 //! main:   all parts have codes ──▶ values a c e          codes 0 1 2 ──▶ 0 1 3
@@ -6,10 +6,10 @@
 //! all:    values of both in order: a c d e
 //! ```
 //!
-//! If the delta brings nothing new, the codes of the main part are those of all. Otherwise a dictionary of all values is made
-//! when a plan asks, and shared by all versions until new values come; scans that start then emit its codes for both parts.
-//! Strings of a delta that has no codes are looked up; if one is new, or if there are too many, the version has no
-//! codes.
+//! If the delta adds no new values, the codes of the main part serve for all rows. Otherwise a dictionary of all values
+//! is built when a plan asks for it, and shared by all versions until new values arrive; scans that start from then on
+//! emit its codes for both parts. Strings of a delta without codes are looked up; if one is new, or if there are too
+//! many, the version has no codes.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use godwit_vector::{Flat, PhysicalType, Vector};
 use crate::delta::{DeltaChunk, UnitedCodes, has_codes, with_dictionary};
 use crate::version::TableVersion;
 
-/// Rows of a delta whose strings are looked up to find out whether they are new: this takes some milliseconds, once per
-/// version.
+/// Maximum number of delta rows whose strings are looked up to find out whether they are new: this takes some
+/// milliseconds, once per version.
 const STRING_ROWS_MAX: usize = 16_384;
 
 /// Dictionaries with more values in total aren't united: that takes ten milliseconds per million.
@@ -58,7 +58,7 @@ impl TextCodes {
 }
 
 impl TableVersion {
-    /// The values of a text column, if its codes stand for all of them.
+    /// The domain of a text column, if its codes cover all of its values.
     pub(crate) fn text_codes(&self, column: usize) -> Result<Option<Arc<TextDomain>>> {
         let known = self.known_codes(column);
         if known.get().is_none() {
@@ -68,7 +68,7 @@ impl TableVersion {
         Ok(self.codes(column).map(|codes| codes.domain.clone()))
     }
 
-    /// What [`text_codes`](Self::text_codes) found, if it was called.
+    /// The result of [`text_codes`](Self::text_codes), if it has been called.
     pub(crate) fn codes(&self, column: usize) -> Option<&Arc<TextCodes>> {
         self.known_codes(column).get()?.as_ref()
     }
@@ -93,7 +93,7 @@ impl TableVersion {
         Ok(are_known.then_some(codes))
     }
 
-    /// The values of a text column, if they are few and known.
+    /// The domain of a text column, if its values are few and known.
     pub(crate) fn text_domain(&self, column: usize) -> Result<Option<Arc<TextDomain>>> {
         if let Some(codes) = self.text_codes(column)? {
             return Ok(Some(codes));
@@ -112,7 +112,7 @@ impl TableVersion {
         Ok(TextDomain::new(values.strings().iter().chain(added)).map(Arc::new))
     }
 
-    /// The values of the main part of a text column, if it has codes only. Without rows there are no values.
+    /// The values of the main part of a text column, if it only has codes. Without rows there are no values.
     fn main_dictionary(&self, column: usize) -> Result<Option<OrderedDictionary>> {
         let is_text = self.row_type()[column].physical == PhysicalType::Str;
         if !is_text || self.rows() == 0 || !self.main().has_only_codes(column) {

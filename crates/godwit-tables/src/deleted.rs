@@ -1,12 +1,12 @@
-//! Which rows of a version of a table are deleted, and how rows are identified.
+//! The deleted rows of a version of a table, and the identity of rows.
 //!
 //! ```text
 //!   RowId        place (row group of the main part, or the delta) + row in it
 //!   DeletedRows  place ─▶ RowSet: a bit per row, shared with other versions until one of them deletes more
 //! ```
 //!
-//! Row ids hold as long as nothing is folded: loads append row groups, inserts append to the delta. Folding gives the table
-//! another *epoch*; row ids of earlier ones can be translated (moves.rs).
+//! Row ids stay valid as long as nothing is folded: loads append row groups, inserts append to the delta. Folding
+//! starts a new *epoch* of the table; row ids of earlier epochs can be translated (moves.rs).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use godwit_vector::Bitmap;
 /// Row groups by number; the delta comes last.
 pub(crate) type Place = u32;
 
-/// The place of rows outside of row groups. The largest that keeps row ids positive.
+/// The place of rows outside row groups: the largest number that keeps row ids positive.
 pub(crate) const DELTA: Place = i32::MAX as u32;
 
-/// Where a row is.
+/// The location of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowId {
     pub place: Place,
@@ -29,12 +29,12 @@ pub(crate) struct RowId {
 }
 
 impl RowId {
-    /// As a value of a column.
+    /// The id as a column value.
     pub(crate) fn to_i64(self) -> i64 {
         (self.place as i64) << 32 | self.row as i64
     }
 
-    /// From a value of a column of row ids.
+    /// The id from a column value.
     pub(crate) fn from_i64(id: i64) -> Self {
         Self { place: (id >> 32) as u32, row: id as u32 }
     }
@@ -53,7 +53,7 @@ impl RowSet {
         Ok(Self { rows: bits.count_ones(), bits, _memory: reservation })
     }
 
-    /// How many.
+    /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -67,7 +67,7 @@ impl RowSet {
         ones(self.bits.words())
     }
 
-    /// The rows from `first` on, `count` in number, that aren't in the set, counted from `first`; `None`: all of them.
+    /// Of the `count` rows starting at `first`, those that aren't in the set, relative to `first`; `None`: all of them.
     pub(crate) fn others(&self, first: usize, count: usize) -> Option<Vec<u32>> {
         let within = self.bits.len().saturating_sub(first).min(count);
         if within == 0 || self.bits.slice(first, within).count_ones() == 0 {
@@ -90,7 +90,7 @@ fn ones(words: &[u64]) -> impl Iterator<Item = u32> + '_ {
 pub(crate) struct Marks(BTreeMap<Place, Vec<u64>>);
 
 impl Marks {
-    /// Marks a row; false if it was marked before.
+    /// Marks a row; returns false if it was already marked.
     pub(crate) fn insert(&mut self, id: RowId) -> bool {
         let words = self.0.entry(id.place).or_default();
         let (word, bit) = (id.row as usize / 64, 1 << (id.row % 64));
@@ -131,12 +131,12 @@ impl Marks {
 pub(crate) struct DeletedRows(BTreeMap<Place, Arc<RowSet>>);
 
 impl DeletedRows {
-    /// The deleted rows of a place; `None`: there are none.
+    /// The deleted rows of a place; `None` if there are none.
     pub(crate) fn of(&self, place: Place) -> Option<&Arc<RowSet>> {
         self.0.get(&place)
     }
 
-    /// How many.
+    /// Number of deleted rows.
     pub(crate) fn rows(&self) -> u64 {
         self.0.values().map(|set| set.rows as u64).sum()
     }
@@ -161,7 +161,7 @@ impl DeletedRows {
         Ok(Self(places))
     }
 
-    /// The rows that are deleted here and not in `earlier`.
+    /// The rows that are deleted here but not in `earlier`.
     pub(crate) fn since(&self, earlier: &DeletedRows) -> Marks {
         let mut marks = Marks::default();
         for (place, set) in self.places() {
@@ -179,7 +179,7 @@ impl DeletedRows {
         marks
     }
 
-    /// True if one of these rows is deleted already.
+    /// True if any of these rows is already deleted.
     pub(crate) fn overlap(&self, marks: &Marks) -> bool {
         marks.0.iter().any(|(&place, words)| {
             let known = self.of(place).map_or(&[][..], |set| set.bits.words());

@@ -1,4 +1,4 @@
-//! What tables are made of, for inspection.
+//! The structure of tables, for inspection.
 
 use godwit_storage::table::Segment;
 
@@ -9,13 +9,13 @@ use crate::version::TableVersion;
 pub struct SegmentInfo {
     /// The column's name.
     pub column: String,
-    /// Number of the row group in the table, from 0.
+    /// Number of the row group in the table, starting at 0.
     pub row_group: u64,
     /// The name of its object in memory: see `godwit_heat()`.
     pub object: String,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// NULLs.
+    /// Number of NULLs.
     pub nulls: u64,
     /// How its parts are encoded; several names if they differ.
     pub encoding: String,
@@ -28,7 +28,7 @@ pub struct SegmentInfo {
 pub struct DictionaryInfo {
     /// The column's name.
     pub column: String,
-    /// How many strings it has.
+    /// Number of strings.
     pub strings: u64,
     /// Bytes that it takes in the file.
     pub bytes: u64,

@@ -1,14 +1,14 @@
-//! Looks for rows by key, without an index that each commit would have to keep.
+//! Finds rows by key, without an index that each commit would have to maintain.
 //!
 //! ```text
 //!   keys ─ hashes ─▶ row group            within its bounds? ─▶ in its Bloom filter? ─▶ decode the columns, compare
 //!                 ─▶ chunk of the delta                         in its Bloom filter? ─▶ compare
 //! ```
 //!
-//! Row groups and chunks never change, so neither do their filters ([`KeyFilters`](godwit_storage::table::KeyFilters)), which
-//! versions of a table share. A key of ascending numbers is decided by bounds alone; another one costs a look into the
-//! filter of each row group, and now and then decodes a row group in vain. Scans for one key leave out row groups by the same
-//! filters.
+//! Row groups and chunks never change, so neither do their filters ([`KeyFilters`](godwit_storage::table::KeyFilters)),
+//! which versions of a table share. For keys of ascending numbers, bounds alone decide; others cost a filter lookup per
+//! row group, and occasionally decode a row group in vain. Scans for a single key use the same filters to skip row
+//! groups.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,8 +47,8 @@ struct Search<'a> {
 
 impl TableVersion {
     /// True if the rows added since `before`, which are those of `added`, have keys that differ from each other and
-    /// from all other rows'; false: perhaps not. `None`: too many to look up. The rows of `checked` have already been
-    /// compared.
+    /// from those of all other rows; false if they may not. `None` if there are too many to look up. The rows of
+    /// `checked` have already been compared.
     pub fn keeps_key(
         &self,
         before: &TableVersion,
@@ -64,7 +64,7 @@ impl TableVersion {
             return Ok(Some(false));
         }
         let (mut groups, mut delta_rows) = (0..before.main().groups.len(), 0..before.delta_rows());
-        // Unless its rows have moved.
+        // Unless its rows have moved since.
         let checked =
             checked.filter(|checked| checked.is_same_table(before) && Arc::ptr_eq(checked.epoch(), before.epoch()));
         if let Some(checked) = checked {
@@ -74,8 +74,8 @@ impl TableVersion {
         Ok(Some(!found.contains(&true)))
     }
 
-    /// True if `parent` has the keys that all rows refer to; false if it hasn't. `None`: too many to look up, or the
-    /// columns are of different types.
+    /// True if `parent` has the keys that all rows refer to; false if it doesn't. `None` if there are too many to look
+    /// up, or the columns have different types.
     pub fn has_parents(
         &self,
         columns: &[String],
@@ -97,8 +97,8 @@ impl TableVersion {
         Ok(Some(!found.contains(&false)))
     }
 
-    /// Where columns are; `None` if their values can't be looked up: nested ones may be equal though their bytes
-    /// differ.
+    /// The positions of columns; `None` if their values can't be looked up: nested ones may be equal although their
+    /// bytes differ.
     fn places_of(&self, columns: &[String]) -> Option<Vec<usize>> {
         let fields = self.schema().fields();
         let place = |name: &String| fields.iter().position(|field| field.name().eq_ignore_ascii_case(name));
@@ -108,7 +108,7 @@ impl TableVersion {
         columns.iter().map(|name| place(name).filter(|&at| !is_nested(at))).collect()
     }
 
-    /// The keys of all rows; `None` if they aren't few, or not in memory.
+    /// The keys of all rows; `None` if there are too many, or if they aren't in memory.
     fn few_keys(&self, columns: &[usize]) -> Result<Option<Keys>> {
         if !self.main().groups.is_empty() || self.rows() > KEYS_MAX {
             return Ok(None);
@@ -128,7 +128,7 @@ impl TableVersion {
         Ok(Some(Keys::new(joined.collect())))
     }
 
-    /// Which of the keys belong to rows that aren't deleted, among these row groups and rows of the delta.
+    /// Determines which keys belong to undeleted rows, among these row groups and rows of the delta.
     fn find(
         &self,
         columns: &[usize],
@@ -163,7 +163,7 @@ impl TableVersion {
         Ok(search.found)
     }
 
-    /// Hands over the hashes of columns of a row group.
+    /// Passes on the hashes of columns of a row group.
     fn visit_hashes(&self, group: usize, columns: &[usize], add: &mut dyn FnMut(&[u64])) -> Result<()> {
         let mut hashes = Vec::new();
         self.main().for_each_window(group, columns, self.memory(), |vectors, rows| {
@@ -181,7 +181,7 @@ impl TableVersion {
         columns.into_iter().any(|columns| matches!(&columns[..], [name] if name.eq_ignore_ascii_case(field.name())))
     }
 
-    /// False if no row of a row group has a value of this hash in a column for which [`Self::is_looked_up`].
+    /// False if no row of a row group has a value with this hash in a column for which [`Self::is_looked_up`] is true.
     pub(crate) fn may_have(&self, group: usize, column: usize, hash: u64) -> Result<bool> {
         let RowGroup { filters, rows, .. } = &*self.main().groups[group];
         let columns = [column];
@@ -252,7 +252,7 @@ impl Keys {
         !columns.iter().zip(&self.vectors).zip(types).any(is_outside)
     }
 
-    /// The hashes of some keys, ascending, and which keys they are of.
+    /// The hashes of some keys, ascending, each with its key.
     fn sorted(&self, candidates: &[u32]) -> Vec<(u64, u32)> {
         let mut sorted: Vec<_> = candidates.iter().map(|&at| (self.hashes[at as usize], at)).collect();
         sorted.sort_unstable();
@@ -265,7 +265,7 @@ impl<'a> Search<'a> {
         Self { keys, types, found: vec![false; keys.hashes.len()], hashes: Vec::new() }
     }
 
-    /// Compares keys with rows that begin as row `start` of their place.
+    /// Compares keys with rows; the first of them is row `start` of its place.
     fn compare(
         &mut self,
         wanted: &[(u64, u32)],

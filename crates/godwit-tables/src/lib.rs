@@ -8,8 +8,9 @@
 //!     └── Scan: a source of the executor; filters on codes                                   (scan/)
 //! ```
 //!
-//! A version never changes; a query reads the one that its transaction sees. Small changes go to the delta, large ones
-//! write row groups and log only where those are. A checkpoint turns all deltas into row groups and empties the log.
+//! A version never changes; a query reads the one that its transaction sees. Small changes go to the delta; large ones
+//! write row groups, and the log only records where those are. A checkpoint turns all deltas into row groups and
+//! empties the log.
 #![forbid(unsafe_code)]
 
 pub mod adaptation;

@@ -1,4 +1,4 @@
-//! Where rows go when a table is folded, and how earlier row ids find them.
+//! Where rows move when a table is folded, and how earlier row ids are translated.
 //!
 //! ```text
 //!   Epoch ── Moves ──▶ Epoch ── Moves ──▶ Epoch        newest
@@ -7,16 +7,16 @@
 //!   transaction        still runs         committed
 //! ```
 //!
-//! Folding gives rows other ids: row groups that lost much, and the delta, become new row groups. A version holds the
-//! epoch that its row ids belong to, an epoch holds the next one. A commit of changes to rows of an earlier epoch
-//! follows the moves to the newest. When an epoch is no longer held, it goes, and its moves with it; so nothing ever
-//! waits for anything else.
+//! Folding changes row ids: row groups that have lost many rows, and the delta, become new row groups. A version holds
+//! the epoch that its row ids belong to, an epoch holds the next one. A commit of changes to rows of an earlier epoch
+//! follows the moves to the newest one. When an epoch is no longer held, it is dropped along with its moves; so nothing
+//! ever waits for anything else.
 
 use std::sync::{Arc, OnceLock};
 
 use crate::deleted::{DELTA, DeletedRows, Marks, Place, RowId, RowSet};
 
-/// As long as it lasts, row ids identify the same rows.
+/// A period during which row ids identify the same rows.
 #[derive(Default)]
 pub(crate) struct Epoch {
     /// Set once the next epoch is committed.
@@ -44,10 +44,10 @@ impl Epoch {
     }
 }
 
-/// Where the places of a table went.
+/// The moves of a table's places.
 pub(crate) struct Moves {
     groups: Vec<Move>,
-    /// Rows of the delta that moved; those after them stay in the delta.
+    /// Number of delta rows that moved; those after them stay in the delta.
     delta_rows: u32,
     delta: Move,
     /// The row groups that took moved rows: number of the first, and the moved row up to which each of them goes.
@@ -96,7 +96,7 @@ impl Moves {
         Self { groups, delta_rows: delta_rows as u32, delta, first_group: kept, ends: ends.collect() }
     }
 
-    /// The new ids of rows; `None` if one of them didn't move along, because it was deleted.
+    /// The new ids of rows; `None` if one of them wasn't moved because it had been deleted.
     pub(crate) fn applied(&self, marks: &Marks) -> Option<Marks> {
         let mut applied = Marks::default();
         for (place, rows) in marks.places() {
@@ -127,7 +127,7 @@ impl Moves {
         Some(applied)
     }
 
-    /// Where the moved row of this number is.
+    /// The location of the moved row with this number.
     fn appended(&self, number: u64) -> RowId {
         let group = self.ends.partition_point(|&end| end <= number);
         let start = if group == 0 { 0 } else { self.ends[group - 1] };

@@ -1,4 +1,4 @@
-//! The objects in memory of the parts of a table: see [`Object`].
+//! The memory objects of the parts of a table: see [`Object`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,12 +13,13 @@ pub(crate) struct TableObjects {
     table: Arc<Object>,
     columns: Vec<Arc<Object>>,
     delta: Arc<Object>,
-    /// The number of the next row group. None is used twice, so that a segment's name stays when others are merged.
+    /// The number of the next row group. Numbers are never reused, so that a segment keeps its name when others are
+    /// merged.
     next_group: AtomicU32,
 }
 
 impl TableObjects {
-    /// The objects of a new table of the database whose object `memory` allocates for.
+    /// The objects of a new table; `memory` allocates for the object of its database.
     pub(crate) fn new(name: &str, fields: &[Field], memory: &BufferManager) -> Arc<Self> {
         let table = match memory.object() {
             Some(database) => database.child(ObjectKind::Table, &with_schema(name)),
@@ -64,7 +65,7 @@ impl TableObjects {
     }
 }
 
-/// The full name of a table as a path: names in the schema main don't contain it.
+/// The full name of a table as a path: adds the schema main to names without a schema.
 fn with_schema(name: &str) -> String {
     let (schema, table) = split_name(name);
     format!("{schema}.{table}")

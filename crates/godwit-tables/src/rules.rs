@@ -1,4 +1,4 @@
-//! Defaults and constraints as bytes.
+//! Serialization of defaults and constraints.
 //!
 //! ```text
 //!   defaults    count, then column, expression        checks      count, then name, condition

@@ -1,4 +1,4 @@
-//! Stores on a disk whose plug is pulled.
+//! Tests stores, including power failures on a simulated disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::version::TableVersion;
 
 const PATH: &str = "/db/x.godwit";
 
-/// What a test does to the table `t`, or to another one.
+/// A step of a test, on the table `t` or another one.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// A small commit of this many rows.
@@ -38,7 +38,7 @@ enum Step {
     Checkpoint,
     /// Merges the delta of `t`, or of the other table if there is one.
     Merge(bool),
-    /// A checkpoint, between whose fold and switch `Move` or, for an odd number, `Load` commits.
+    /// A checkpoint with a commit between its fold and its switch: a `Move` or, for an odd number, a `Load`.
     Overtaken(u8),
     /// Gives segments other forms in memory.
     Adapt(AdaptiveCompression),
@@ -83,7 +83,7 @@ fn new_table(name: &str) -> NewTable {
     NewTable { name: name.to_owned(), fields, rules, sequences: Vec::new(), or_replace: true }
 }
 
-/// Rows whose strings come before, between and after those that were there.
+/// Rows whose strings sort before, between and after the existing ones.
 fn rows(count: u8, seed: i64) -> Vec<Row> {
     (0..count as i64).map(|row| (seed * 1_000 + row, format!("{:03} value", (seed * 37 + row) % 211))).collect()
 }
@@ -156,7 +156,7 @@ fn delete(transaction: &Transaction, name: &str, every: u8, memory: &BufferManag
     Ok(deleted)
 }
 
-/// Does a step, in the model, too; the store may fail.
+/// Performs a step on the store, which may fail, and on the model.
 fn run(store: &Arc<Store>, step: Step, seed: i64, model: &mut Model, memory: &BufferManager) -> Result<()> {
     match step {
         Step::Checkpoint => return store.checkpoint(),
@@ -254,8 +254,8 @@ fn create(store: &Arc<Store>, name: &str) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// The plug is pulled anywhere in a series of commits: all that were acknowledged are there, the one under way is there
-    /// as a whole or not at all, and the database goes on.
+    /// The plug is pulled anywhere in a series of commits: all acknowledged ones are there, the one in progress is
+    /// there completely or not at all, and the database keeps working.
     #[test]
     fn a_power_failure_loses_no_commit(
         steps in prop::collection::vec(step(), 1..12),
@@ -293,8 +293,8 @@ proptest! {
         prop_assert_eq!(found(&store, &memory).unwrap(), sorted(model));
     }
 
-    /// Transactions that overlap: each sees what was committed when it began; of two that delete the same row, the one that
-    /// commits first wins; whatever else both did is there.
+    /// Overlapping transactions: each sees the state committed when it began; of two that delete the same row, the one
+    /// that commits first wins; all other changes of both are there.
     #[test]
     fn overlapping_transactions_are_isolated(
         first in prop::collection::vec(step(), 1..5),
@@ -327,7 +327,7 @@ proptest! {
                     }
                     continue;
                 }
-                // Rows get other ids, which both find.
+                // Row ids change, and both transactions still find their rows.
                 Step::Checkpoint => {
                     store.checkpoint().unwrap();
                     continue;
@@ -402,7 +402,7 @@ fn checkpoints_disturb_nobody() {
     assert_eq!(["t", "other"].map(|name| content(&store, name, &memory).unwrap()), expected);
 }
 
-/// A commit whose constraints take long to check is not overtaken for ever.
+/// A commit whose constraints take long to check isn't overtaken forever.
 #[test]
 fn slow_commits_get_a_turn() {
     let memory = memory();
@@ -410,7 +410,7 @@ fn slow_commits_get_a_turn() {
     create(&store, "t");
     let (commits, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     let (checks, last_checked_rows) = (AtomicUsize::new(0), AtomicU64::new(0));
-    // One commit may have been under way.
+    // One commit may have been in progress.
     let overtaken = |before: u64| commits.load(Ordering::Relaxed) > before + 1;
     std::thread::scope(|scope| {
         let slow = store.begin();
@@ -449,7 +449,7 @@ fn slow_commits_get_a_turn() {
     assert_eq!(store.table("t").unwrap().rows(), commits.into_inner() + 1);
 }
 
-/// What a transaction defines outlasts a checkpoint that is made meanwhile.
+/// Objects that a transaction defines survive a checkpoint made meanwhile.
 #[test]
 fn definitions_survive_checkpoints() {
     let memory = memory();
@@ -468,7 +468,7 @@ fn definitions_survive_checkpoints() {
     assert_eq!(store.table("t").unwrap().rows(), 3);
 }
 
-/// A checkpoint that is due is made by the thread, if there is one.
+/// The thread, if there is one, makes a checkpoint that is due.
 #[test]
 fn a_thread_makes_checkpoints() {
     let memory = memory();
@@ -547,7 +547,7 @@ fn definitions_that_others_changed_conflict() {
     assert!(commit(&twice[1]).is_err());
 }
 
-/// In this order of events, the two changes together break a constraint that each of them kept.
+/// In this order of events, two changes that each respect a constraint break it together.
 #[test]
 fn constraints_are_checked_against_what_others_committed() {
     let memory = memory();

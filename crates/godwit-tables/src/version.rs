@@ -1,4 +1,4 @@
-//! One version of a table: what a query sees of it.
+//! A version of a table, as queries see it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,10 +22,10 @@ use crate::moves::{Epoch, Moves};
 use crate::objects::TableObjects;
 use crate::scan::sample;
 
-/// Bytes of the shortest and longest string that the planner is told.
+/// Maximum bytes of the smallest and largest string reported to the planner.
 const STATISTICS_BYTES_MAX: usize = 64;
 
-/// A table at one moment: the main part, the rows that came since, and which of both are deleted.
+/// A snapshot of a table: the main part, the rows added since, and which of both are deleted.
 pub struct TableVersion {
     name: String,
     /// Replaced whenever the table is created or altered: versions of one history share it.
@@ -39,15 +39,15 @@ pub struct TableVersion {
     main: Arc<Main>,
     delta: Delta,
     deleted: DeletedRows,
-    /// The epoch of the row ids.
+    /// The epoch that the row ids belong to.
     epoch: Arc<Epoch>,
-    /// Versions that share it differ only in the places of rows.
+    /// Shared by versions that differ only in the places of rows.
     content: Arc<Content>,
     objects: Arc<TableObjects>,
-    /// Over both parts, by column; deleted rows count.
+    /// Statistics over both parts, by column, including deleted rows.
     summaries: Vec<ColumnSummary>,
     rows: u64,
-    /// By column, once it was asked for.
+    /// By column, once requested.
     codes: Vec<OnceLock<Option<Arc<TextCodes>>>>,
     memory: BufferManager,
 }
@@ -56,7 +56,8 @@ pub struct TableVersion {
 #[derive(Default)]
 struct Content;
 
-/// The result of folding a version: rows of its delta and of row groups that lost much are in row groups of their own.
+/// The result of folding a version: rows of its delta and of row groups that have lost many rows are now in row groups
+/// of their own.
 pub(crate) struct Fold {
     pub main: Arc<Main>,
     pub deleted: DeletedRows,
@@ -64,7 +65,7 @@ pub(crate) struct Fold {
 }
 
 impl TableVersion {
-    /// A table without a delta. `memory` holds dictionaries and blocks, and is the database's.
+    /// A table without a delta. `memory` is the database's, and holds dictionaries and blocks.
     pub(crate) fn new(name: &str, main: Main, rules: Arc<TableRules>, memory: &BufferManager) -> Result<Arc<Self>> {
         let fields: Vec<Field> = main.columns.iter().map(|column| column.field.clone()).collect();
         let objects = TableObjects::new(name, &fields, memory);
@@ -92,7 +93,7 @@ impl TableVersion {
         )
     }
 
-    /// With summaries of all rows.
+    /// Computes the summaries of all rows.
     fn summarized(mut self) -> Result<Self> {
         self.summaries = self.main.columns.iter().map(|column| column.summary.clone()).collect();
         let summaries = &mut self.summaries;
@@ -105,7 +106,7 @@ impl TableVersion {
         Ok(self)
     }
 
-    /// Derives what follows from the parts.
+    /// Derives the other fields from the parts.
     fn assemble(mut self) -> Result<Arc<Self>> {
         let fields: Vec<Field> = self.main.columns.iter().map(|column| column.field.clone()).collect();
         self.schema = Arc::new(Schema::new(fields));
@@ -124,7 +125,7 @@ impl TableVersion {
         Ok(Arc::new(self))
     }
 
-    /// A copy, to be changed and assembled. Its rows are others.
+    /// A copy, to be changed and assembled. Its content counts as different.
     fn parts(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -152,7 +153,7 @@ impl TableVersion {
         Self::assemble(Self { main: Arc::new(main), ..self.parts() }.summarized()?)
     }
 
-    /// The table with what folding made of `earlier`, and with what happened since; `None` if more happened since than
+    /// The table with the result of folding `earlier`, and with all changes since then; `None` if there was more than
     /// small changes of rows.
     pub(crate) fn folded(&self, earlier: &TableVersion, fold: &Fold) -> Result<Option<Arc<Self>>> {
         let is_later = Arc::ptr_eq(&self.epoch, &earlier.epoch) && Arc::ptr_eq(&self.main, &earlier.main);
@@ -196,12 +197,12 @@ impl TableVersion {
         Self::assemble(Self { deleted, ..self.parts() })
     }
 
-    /// The same rows under other rules: a different table to those that knew it.
+    /// The same rows under other rules: counts as a different table.
     pub(crate) fn with_rules(&self, rules: TableRules) -> Result<Arc<Self>> {
         Self::assemble(Self { rules: Arc::new(rules), epoch: Arc::default(), ..self.parts() })
     }
 
-    /// The same rows under other names and rules: a different table to those that knew it.
+    /// The same rows under other names and rules: counts as a different table.
     pub(crate) fn altered(&self, name: &str, schema: &Schema, rules: TableRules) -> Result<Arc<Self>> {
         let mut main = self.main.as_ref().clone();
         for (column, field) in main.columns.iter_mut().zip(schema.fields()) {
@@ -212,13 +213,13 @@ impl TableVersion {
         Self::assemble(Self { name, rules, main: Arc::new(main), epoch: Arc::default(), ..self.parts() })
     }
 
-    /// True if these could be columns of rows of the table.
+    /// True if these columns could be rows of the table.
     pub(crate) fn fits(&self, columns: &[Vector], rows: usize) -> bool {
         let fits = |(column, &ty): (&Vector, &PhysicalType)| column.len() == rows && column.physical() == ty;
         columns.len() == self.stored_types.len() && columns.iter().zip(&self.stored_types).all(fits)
     }
 
-    /// True if there is such a row, deleted or not.
+    /// True if the row exists, deleted or not.
     pub(crate) fn has_row(&self, RowId { place, row }: RowId) -> bool {
         match place {
             DELTA => (row as usize) < self.delta.rows(),
@@ -226,12 +227,12 @@ impl TableVersion {
         }
     }
 
-    /// True if all these rows are there, deleted or not.
+    /// True if all these rows exist, deleted or not.
     pub(crate) fn has_rows(&self, marks: &Marks) -> bool {
         marks.places().all(|(place, rows)| rows.last().is_none_or(|row| self.has_row(RowId { place, row })))
     }
 
-    /// The delta from row `first` on, deleted rows too, as dense columns.
+    /// The delta starting at row `first`, including deleted rows, as dense columns.
     pub(crate) fn delta_from(&self, first: usize) -> Result<(Vec<Vector>, usize)> {
         let mut chunks = Vec::new();
         self.delta.visit(first, |chunk| {
@@ -246,7 +247,7 @@ impl TableVersion {
         Ok((columns, self.delta.rows() - first))
     }
 
-    /// The rows that came since `earlier`, a version of the same history and epoch, as a table of their own.
+    /// The rows added since `earlier`, a version of the same history and epoch, as a table of their own.
     pub fn added_since(&self, earlier: &TableVersion) -> Result<Arc<Self>> {
         let groups_before = earlier.main.groups.len();
         let groups = self.main.groups[groups_before..].to_vec();
@@ -268,13 +269,13 @@ impl TableVersion {
         Self::assemble(Self { main: Arc::new(main), delta, deleted, ..self.parts() })
     }
 
-    /// What the delta has beyond that of an earlier version with the same rows before.
+    /// The rows of the delta that an earlier version, whose delta is a prefix of it, doesn't have.
     fn delta_since(&self, earlier: &TableVersion) -> Result<Delta> {
         let memory = self.memory.for_object(self.objects.delta());
         self.delta.since(earlier.delta.rows(), |column| self.text_form(column), &memory)
     }
 
-    /// Hands over the rows of the delta from row `first` on that aren't deleted.
+    /// Passes on the undeleted rows of the delta, starting at row `first`.
     pub(crate) fn visit_live_delta(
         &self,
         first: usize,
@@ -291,7 +292,7 @@ impl TableVersion {
         })
     }
 
-    /// Hands over the rows of a row group that aren't deleted, in windows.
+    /// Passes on the undeleted rows of a row group, in windows.
     pub(crate) fn visit_live_group(
         &self,
         group: usize,
@@ -332,7 +333,7 @@ impl TableVersion {
         &self.epoch
     }
 
-    /// True if both have the same rows, perhaps at other places.
+    /// True if both have the same rows, possibly at other places.
     pub(crate) fn is_same_content(&self, other: &TableVersion) -> bool {
         Arc::ptr_eq(&self.content, &other.content)
     }
@@ -371,22 +372,22 @@ impl TableVersion {
         &self.scan_type
     }
 
-    /// The rows that are in no row group yet, deleted ones too.
+    /// The rows that aren't in row groups yet, including deleted ones.
     pub(crate) fn delta(&self) -> &Delta {
         &self.delta
     }
 
-    /// Number of the rows in the delta, deleted ones too.
+    /// Number of rows in the delta, including deleted ones.
     pub fn delta_rows(&self) -> usize {
         self.delta.rows()
     }
 
-    /// Rows that are deleted and still take room.
+    /// Number of deleted rows that still take room.
     pub fn deleted_rows(&self) -> u64 {
         self.deleted.rows()
     }
 
-    /// The objects of its parts in memory.
+    /// The memory objects of its parts.
     pub(crate) fn objects(&self) -> &TableObjects {
         &self.objects
     }
@@ -395,12 +396,12 @@ impl TableVersion {
         &self.memory
     }
 
-    /// Where [`Self::codes`] remembers what it found.
+    /// Where [`Self::codes`] caches its result.
     pub(crate) fn known_codes(&self, column: usize) -> &OnceLock<Option<Arc<TextCodes>>> {
         &self.codes[column]
     }
 
-    /// This version for the catalog.
+    /// The catalog definition of this version.
     pub fn definition(self: &Arc<Self>) -> Arc<TableDefinition> {
         let table = Arc::new(Scannable { version: self.clone(), with_row_ids: false });
         let handle = Arc::new(TableHandle(table.clone()));
@@ -489,7 +490,7 @@ fn add_to_summary(summary: &mut ColumnSummary, vector: &Vector) {
     }
 }
 
-/// What the executor sees of a version.
+/// A version, as the executor sees it.
 struct Scannable {
     version: Arc<TableVersion>,
     with_row_ids: bool,

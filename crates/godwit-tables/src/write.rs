@@ -7,7 +7,7 @@
 //! last:    marks and rows ─▶ transaction
 //! ```
 //!
-//! The meaning of the query's columns is given by [`WriteKind`].
+//! [`WriteKind`] defines the meaning of the query's columns.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,10 +27,10 @@ use crate::deleted::{Marks, RowId};
 use crate::transaction::{NewRows, Transaction};
 use crate::version::TableVersion;
 
-/// Most rows of a statement that go to the delta. More than that is worth a row group and its blocks.
+/// Maximum number of rows of a statement that go to the delta. More than that are worth a row group and its blocks.
 const DELTA_ROWS_MAX: usize = 16_384;
 
-/// What a statement does to a table.
+/// The changes of a statement to a table.
 pub struct WriteTask {
     /// The transaction in which it happens.
     pub transaction: Arc<Transaction>,
@@ -40,7 +40,7 @@ pub struct WriteTask {
     pub kind: WriteKind,
     /// Names of the checks.
     pub checks: Vec<String>,
-    /// The result is the last columns of the query; otherwise it is the number of rows.
+    /// The result consists of the last columns of the query; otherwise it is the number of rows.
     pub returns_rows: bool,
     /// Many rows are expected.
     pub is_bulk: bool,
@@ -60,7 +60,7 @@ pub struct WriteSink {
     metrics: Arc<OperatorMetrics>,
 }
 
-/// Positions at which the kinds of columns of the query begin.
+/// Positions at which each kind of the query's columns begins.
 struct Columns {
     is_deleted: usize,
     table: usize,
@@ -71,9 +71,9 @@ struct Columns {
 struct State {
     marks: Marks,
     load: Option<Arc<Load>>,
-    /// Rows of workers that had few.
+    /// Rows of workers that have only a few.
     few: Vec<Vec<Vector>>,
-    /// For marks and rows.
+    /// Memory of marks and rows.
     reservation: Reservation,
 }
 
@@ -123,7 +123,7 @@ impl WriteSink {
         load.worker(&self.memory)
     }
 
-    /// Marks the rows of a chunk as deleted, and removes from it those that were marked before.
+    /// Marks the rows of a chunk as deleted, and removes from it those that were already marked.
     fn mark(&self, chunk: &mut Chunk) -> Result<()> {
         let ids = convert(&chunk.dense(0), PhysicalType::I64);
         let flat = ids.to_flat();
@@ -149,7 +149,7 @@ impl WriteSink {
         Ok(())
     }
 
-    /// The columns of a chunk as the table keeps them.
+    /// The columns of a chunk as the table stores them.
     fn table_columns(&self, chunk: &Chunk) -> Result<Vec<Vector>> {
         for (at, name) in self.task.checks.iter().enumerate() {
             let passes = chunk.dense(self.columns.checks + at).to_flat();
@@ -169,8 +169,7 @@ impl WriteSink {
 }
 
 impl Transaction {
-    /// Adds a few rows to a table that the statement was planned with: all columns, dense and of the types in which
-    /// they are stored.
+    /// Adds a few rows to a table that the statement was planned with: all columns, dense and with their stored types.
     pub fn insert(&self, table: &TableVersion, columns: &[Vector], rows: usize) -> Result<()> {
         check_nulls(table, columns)?;
         self.write(table, &Marks::default(), NewRows::Few(columns.to_vec(), rows))
@@ -284,7 +283,7 @@ impl SinkWorker for WriteWorker {
         if kind.has_columns() && !chunk.is_empty() {
             self.add(sink.table_columns(&chunk)?, chunk.len())?;
         }
-        // The result is no longer read: the statement goes on, or is stopped from above.
+        // The result is no longer read: the statement continues, unless it is stopped from above.
         Ok(if matches!(verdict, SinkVerdict::Done) { SinkVerdict::NeedInput } else { verdict })
     }
 

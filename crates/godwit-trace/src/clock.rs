@@ -1,6 +1,7 @@
 //! The clock of a trace.
 
-/// Nanoseconds since a trace's start, by the system's monotonic clock: one clock for samples, objects that move, queries.
+/// Nanoseconds since a trace's start, by the system's monotonic clock: a common clock for samples, objects that move,
+/// and queries.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     start_nanos: u64,
@@ -25,8 +26,8 @@ impl Clock {
     }
 }
 
-/// The monotonic clock, which is never negative. By libc: what rustix reads of the kernel's code for it doesn't run under
-/// Valgrind.
+/// The monotonic clock, which is never negative. Uses libc: rustix parses the kernel's vDSO itself, which doesn't work
+/// under Valgrind.
 pub(crate) fn monotonic_nanos() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours, and of the type that the function fills in.

@@ -8,13 +8,14 @@
 //!   processor ── rings ──▶ hardware ──┘
 //! ```
 //!
-//! There is one trace at a time in a process. While there is none, a call of [`declare`] or [`loads`] is a test of one
-//! byte, once per chunk or page, and nothing is compiled into the loops of kernels: [`loads`] computes the addresses of
-//! those loads that are sampled, of what the kernel was given (software.rs). The hardware source takes them from the
-//! processor instead; what an address belongs to, both learn from the ranges.
+//! There is one trace at a time in a process. While there is none, a call of [`declare`] or [`loads`] costs a test of
+//! one byte, once per chunk or page, and nothing is compiled into the loops of kernels: [`loads`] computes the
+//! addresses of sampled loads from the kernel's arguments (software.rs). The hardware source gets them from the
+//! processor instead; both use the ranges to find out what an address belongs to.
 //!
-//! The idea and its uses are those of chapter 3 of Stefan Noll, "Resource-Efficient Data Processing" (thesis), which has
-//! the processor take the samples and changes the kernel to collect them; here the kernel is as it is.
+//! The idea and its uses are those of chapter 3 of Stefan Noll, "Resource-Efficient Data Processing" (thesis), which
+//! has the processor take the samples and modifies the operating system's kernel to collect them; here that kernel is
+//! unmodified.
 //!
 //! # The hardware source
 //!
@@ -46,9 +47,9 @@
 //! # Ok::<(), godwit_trace::Unavailable>(())
 //! ```
 //!
-//! *Bounded*: the memory is that of the rings and the queue ([`HardwareOptions::memory_bytes`]), however long a trace
-//! gets. A slow sink fills the queue; then the draining thread waits, and the rings fill; then the kernel drops samples
-//! and counts them. The traced threads never wait, and a trace says what it lacks ([`HardwareCounts`]).
+//! *Bounded*: memory is limited to the rings and the queue ([`HardwareOptions::memory_bytes`]), however long a trace
+//! gets. A slow sink fills the queue; then the draining thread waits, and the rings fill up; then the kernel drops
+//! samples and counts them. The traced threads never wait, and a trace reports what it lacks ([`HardwareCounts`]).
 //!
 //! ## What it needs
 //!
@@ -59,28 +60,29 @@
 //! | `/proc/sys/kernel/perf_event_paranoid` | ≤ 2 | ≤ 2 if `ibs_op/format/swfilt` exists, else ≤ 1 |
 //! | virtual machine | the hypervisor has to pass PEBS on | the hypervisor has to pass IBS on |
 //!
-//! `CAP_PERFMON` replaces the setting. Containers mostly deny `perf_event_open` by a filter of system calls. Users without
-//! `CAP_IPC_LOCK` may have rings of `/proc/sys/kernel/perf_event_mlock_kb` per core (516 KiB mostly) beyond their limit
-//! of locked memory. Whatever is missing, [`Unavailable`] names it and says what to do.
+//! `CAP_PERFMON` replaces the setting. Containers mostly deny `perf_event_open` with a system call filter. Users
+//! without `CAP_IPC_LOCK` may have rings of `/proc/sys/kernel/perf_event_mlock_kb` per core (usually 516 KiB) beyond
+//! their locked-memory limit. Whatever is missing, [`Unavailable`] names it and says what to do.
 //!
 //! ## What is sampled
 //!
-//! * PEBS counts loads and samples each n-th. IBS tags each n-th operation of whatever kind; those that aren't loads are
-//!   left out, so that each load has the same chance of 1/n too. [`HardwareCounts::others`] tells how many those were.
-//! * A period that is a multiple of a loop's loads samples the same load again and again: choose one that isn't, such as a
-//!   prime. IBS takes multiples of 16, and randomizes the low bits of its counter by itself.
-//! * On hybrid processors only what runs on the fast cores is sampled. [`HardwareCounts::running_nanos`] tells the share.
-//! * Threads that start later have to attach themselves, as an event with a ring isn't inherited.
-//! * Samples have the kernel's own time and are converted: an event that uses the monotonic clock makes Linux interrupt
-//!   for every single sample of PEBS, instead of once for a buffer of them, which is what keeps PEBS cheap. The
+//! * PEBS counts loads and samples every n-th. IBS tags every n-th operation of any kind; those that aren't loads are
+//!   left out, so that each load has the same probability of 1/n there, too. [`HardwareCounts::others`] tells how many
+//!   were left out.
+//! * A period that is a multiple of a loop's loads samples the same load again and again: choose one that isn't, such
+//!   as a prime. IBS takes multiples of 16, and randomizes the low bits of its counter by itself.
+//! * On hybrid processors only the fast cores are sampled. [`HardwareCounts::running_nanos`] tells the share.
+//! * Threads that start later have to attach themselves, because an event with a ring isn't inherited.
+//! * Samples have the kernel's own time, which is converted: with an event that uses the monotonic clock, Linux takes
+//!   an interrupt for every single PEBS sample, instead of once per buffer, which is what keeps PEBS cheap. The
 //!   difference of the clocks is measured before the rings are drained, by page faults of the draining thread.
 //!
 //! ## What is known of it
 //!
-//! The chain of event, ring, draining thread and queue was tested with page faults, whose addresses are known exactly, on
-//! Linux 6.18, as root, as a user without capabilities and under a filter of system calls. PEBS and IBS themselves
-//! haven't been seen yet: neither their samples nor what they cost. The thesis measured slowdowns of 2.3 at one in 200
-//! loads, 1.27 at 1,000 and 1.05 at 4,000, with a kernel that kept addresses only.
+//! The chain of event, ring, draining thread and queue was tested with page faults, whose addresses are known exactly,
+//! on Linux 6.18, as root, as a user without capabilities and under a filter of system calls. PEBS and IBS themselves
+//! haven't been tested yet: neither their samples nor their cost. The thesis measured slowdowns of 2.3 at one in 200
+//! loads, 1.27 at 1,000 and 1.05 at 4,000, with a kernel that kept only addresses.
 #![deny(unsafe_code)]
 
 #[allow(unsafe_code, reason = "a system call")]

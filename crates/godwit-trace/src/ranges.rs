@@ -1,15 +1,15 @@
-//! What an address belongs to: ranges of memory and their objects, over the time of a trace.
+//! Maps addresses to objects: ranges of memory and their objects, over the time of a trace.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Weak;
 
-/// Ranges in the description of a trace that ended before it did; more are known while it runs, and left out of its file. 22
-/// queries have some 10,000, which takes some ten milliseconds to write.
+/// Maximum number of ranges in the description of a trace that ended before the trace did; there may be more while it
+/// runs, but they are left out of its file. 22 queries have about 10,000, which take some ten milliseconds to write.
 const PAST_DESCRIBED_MAX: usize = 10_000;
-/// The same, of ranges that were there to its end.
+/// The same for ranges that exist until its end.
 const CURRENT_DESCRIBED_MAX: usize = 10_000;
 
-/// Number of an object: of the pool that knows it, and within that.
+/// The key of an object: the number of its pool, and its number within the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ObjectKey {
     /// The pool.
@@ -24,7 +24,7 @@ pub trait EntryValues: Send + Sync {
     fn value(&self, entry: u64) -> Option<String>;
 }
 
-/// What is told of an object when some of its memory is declared for the first time.
+/// The description of an object, given when some of its memory is first declared.
 #[derive(Clone, Default)]
 pub struct TracedObject {
     /// Names from the root down, with dots between them.
@@ -37,15 +37,15 @@ pub struct TracedObject {
     pub column: Option<String>,
     /// Number of the query whose structure it is.
     pub query: Option<u64>,
-    /// Bytes of an entry, if all take as much.
+    /// Bytes of an entry, if all have the same size.
     pub entry_bytes: Option<u32>,
-    /// Its first row in the table, and how many it has.
+    /// Its first row in the table, and its number of rows.
     pub rows: Option<(u64, u64)>,
-    /// Gives the values of entries as long as the object lives.
+    /// Provides the values of entries as long as the object lives.
     pub values: Option<Weak<dyn EntryValues>>,
 }
 
-/// A range of memory and which part of an object lies there.
+/// A range of memory, and the part of an object that lies there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The first byte.
@@ -54,9 +54,9 @@ pub struct Place {
     pub bytes: u64,
     /// Where it begins within the object.
     pub offset: u64,
-    /// Number of the first entry in it, and how many there are, spread evenly; 0 if entries can't be told apart.
+    /// Number of the first entry in it.
     pub first_entry: u64,
-    /// How many entries there are.
+    /// Number of entries, which are spread evenly; 0 if they can't be told apart.
     pub entries: u64,
 }
 
@@ -66,26 +66,26 @@ impl Place {
         Self { address: address as u64, bytes: bytes as u64, offset, first_entry: 0, entries: 0 }
     }
 
-    /// As [`of_bytes`](Self::of_bytes), with `entries` entries, evenly spread.
+    /// The place, as made by [`of_bytes`](Self::of_bytes), with `entries` entries, spread evenly.
     pub fn with_entries(self, first_entry: u64, entries: u64) -> Self {
         Self { first_entry, entries, ..self }
     }
 }
 
-/// A place, and when it was there.
+/// A place, and the time during which it existed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedRange {
     /// Index of the object.
     pub object: u32,
     /// The memory.
     pub place: Place,
-    /// Nanoseconds since the trace began.
+    /// When it began, in nanoseconds since the start of the trace.
     pub from_nanos: u64,
-    /// The same, of its end; `None`: it was there when the trace ended.
+    /// When it ended, likewise; `None` if it still existed when the trace ended.
     pub until_nanos: Option<u64>,
 }
 
-/// What an address turned out to be.
+/// The object and entry that an address belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Resolved {
     pub object: u32,
@@ -93,26 +93,27 @@ pub(crate) struct Resolved {
     pub entry: Option<u64>,
 }
 
-/// The ranges that are known now, and all that were.
+/// The current ranges, and all past ones.
 #[derive(Default)]
 pub(crate) struct Ranges {
     /// By first byte; they don't overlap.
     current: BTreeMap<u64, TracedRange>,
     past: Vec<TracedRange>,
     objects: Vec<(TracedObject, u64)>,
-    /// For each object: it was described by who knows its entries, not only by the owner of a page.
+    /// For each object: whether it was described by someone who knows its entries, not only by the owner of a page.
     is_detailed: Vec<bool>,
     indices: HashMap<ObjectKey, u32>,
 }
 
 impl Ranges {
-    /// True if just this is known already.
+    /// True if exactly this is already known.
     pub(crate) fn knows(&self, place: Place, key: ObjectKey) -> bool {
         let known = self.current.get(&place.address);
         known.is_some_and(|known| known.place == place && self.indices.get(&key) == Some(&known.object))
     }
 
-    /// From now on the memory is the object's. What was known of it ends; what lies beside stays.
+    /// Declares that the memory belongs to the object from now on. Earlier ranges of that memory end; adjacent ones
+    /// stay.
     pub(crate) fn declare(
         &mut self,
         now_nanos: u64,
@@ -145,12 +146,12 @@ impl Ranges {
         self.current.insert(place.address, TracedRange { object, place, from_nanos: now_nanos, until_nanos: None });
     }
 
-    /// The memory is nobody's from now on.
+    /// Declares that the memory belongs to no object from now on.
     pub(crate) fn forget(&mut self, now_nanos: u64, gone: Place) {
         self.cut_out(now_nanos, gone);
     }
 
-    /// Ends what is known of `gone`; the rest of ranges that reach into it goes on.
+    /// Ends the ranges within `gone`; the rest of ranges that reach into it continues.
     fn cut_out(&mut self, now_nanos: u64, gone: Place) {
         let end = gone.address + gone.bytes;
         let before = self.current.range(..gone.address).next_back().map(|(&start, _)| start);
@@ -185,7 +186,7 @@ impl Ranges {
         })
     }
 
-    /// Can values of the object's entries be told?
+    /// Whether the values of the object's entries are available.
     pub(crate) fn has_values(&self, object: u32) -> bool {
         self.objects[object as usize].0.values.is_some()
     }

@@ -1,4 +1,4 @@
-//! The trace of a process: where samples go from the threads that take them to the file.
+//! The trace of a process: passes samples from the threads that take them to the file.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -14,27 +14,28 @@ use crate::clock::Clock;
 use crate::hardware::{HardwareOptions, HardwareTracer, Unavailable};
 use crate::ranges::{EntryValues, ObjectKey, Place, Ranges, TracedObject, TracedRange};
 
-/// Samples that a thread collects before it hands them on: 160 KiB.
+/// Number of samples that a thread collects before it passes them on: 160 KiB.
 const BATCH_SAMPLES: usize = 4_096;
 
-/// Batches that may wait for the writer: 10 MiB. A thread that samples faster than the writer writes waits for it.
+/// Maximum number of batches that wait for the writer: 10 MiB. A thread that samples faster than the writer writes
+/// waits for it.
 const BATCHES_WAITING_MAX: usize = 64;
 
-/// Entries of dictionaries that are counted to find the most read ones: 24 MiB. Once there are as many, new ones aren't
-/// counted; those that are read often have come by then.
+/// Maximum number of dictionary entries that are counted to find those read most: 24 MiB. Once there are that many, new
+/// ones aren't counted; entries that are read often have shown up by then.
 const ENTRIES_COUNTED_MAX: usize = 1 << 20;
 
-/// Entries of an object whose values go into the description.
+/// Maximum number of entries per object whose values go into the description.
 const ENTRIES_NAMED_MAX: usize = 100;
 
-/// A load.
+/// A sampled load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// Nanoseconds since the trace began.
     pub time_nanos: u64,
     /// Number of the thread, counted from 0 in the order in which threads appear in the trace.
     pub thread: u32,
-    /// What was loaded.
+    /// The address that was loaded from.
     pub address: u64,
     /// Index of the object in the trace's description.
     pub object: u32,
@@ -44,10 +45,10 @@ pub struct Sample {
     pub entry: Option<u64>,
 }
 
-/// Who samples loads.
+/// The source of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TraceSource {
-    /// The processor if it can and may, else the kernels.
+    /// The processor if it can and may, otherwise the kernels.
     #[default]
     Auto,
     /// The kernels.
@@ -64,11 +65,11 @@ impl Named for TraceSource {
 /// How a trace is taken.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceOptions {
-    /// Who samples.
+    /// The source of samples.
     pub source: TraceSource,
-    /// One in so many loads is sampled.
+    /// One in this many loads is sampled.
     pub one_in: u32,
-    /// Samples that are kept; later ones are counted as lost.
+    /// Maximum number of samples that are kept; later ones are counted as lost.
     pub samples_max: u64,
 }
 
@@ -77,43 +78,43 @@ pub trait TraceSink: Send {
     /// Takes samples: those of one thread, in the order of time.
     fn write(&mut self, samples: &[Sample]) -> Result<()>;
 
-    /// The trace is complete.
+    /// Called when the trace is complete.
     fn finish(self: Box<Self>, description: &TraceDescription) -> Result<()>;
 }
 
-/// What is known of a trace at its end.
+/// The description of a complete trace.
 #[derive(Clone, Default)]
 pub struct TraceDescription {
-    /// Who sampled; never `Auto`.
+    /// The source of samples; never `Auto`.
     pub source: TraceSource,
-    /// Why the processor didn't, if it was asked.
+    /// Why the processor didn't sample, if it was asked to.
     pub hardware_unavailable: Option<String>,
-    /// One in so many loads was sampled.
+    /// One in this many loads was sampled.
     pub one_in: u32,
-    /// How long it took.
+    /// Duration of the trace.
     pub duration: Duration,
-    /// Samples in the file.
+    /// Number of samples in the file.
     pub samples: u64,
-    /// Samples that were dropped, since there were more than allowed.
+    /// Number of samples that were dropped because there were more than allowed.
     pub lost: u64,
-    /// Samples of memory that belongs to no object, such as vectors in flight; they aren't in the file.
+    /// Number of samples of memory that belongs to no object, such as vectors in flight; they aren't in the file.
     pub elsewhere: u64,
     /// The objects, by index.
     pub objects: Vec<ObjectTotals>,
-    /// Where they lay, by object and time.
+    /// Their ranges of memory, by object and time.
     pub ranges: Vec<TracedRange>,
-    /// The most read entries whose values are known, by object, and the most read first.
+    /// The entries read most whose values are known, by object, those read most first.
     pub hot_entries: Vec<HotEntry>,
 }
 
 /// An object at the end of a trace.
 #[derive(Clone)]
 pub struct ObjectTotals {
-    /// What it is.
+    /// The object.
     pub object: TracedObject,
-    /// Up to which offset its memory was seen.
+    /// The largest offset up to which its memory was seen.
     pub bytes: u64,
-    /// Samples of it.
+    /// Number of its samples.
     pub samples: u64,
 }
 
@@ -124,13 +125,13 @@ pub struct HotEntry {
     pub object: u32,
     /// Number of the entry.
     pub entry: u64,
-    /// How many samples there are of it.
+    /// Number of its samples.
     pub samples: u64,
     /// The value as text.
     pub value: String,
 }
 
-/// A running trace. Dropped, it ends without a file.
+/// A running trace. If dropped, it ends without a file.
 #[must_use]
 pub struct Trace {
     session: Arc<Session>,
@@ -139,18 +140,18 @@ pub struct Trace {
     hardware_unavailable: Option<String>,
 }
 
-/// The processor's samples, and the thread that takes them over.
+/// The source of the processor's samples, and the thread that receives them.
 struct Hardware {
     tracer: HardwareTracer,
     taker: Option<JoinHandle<()>>,
 }
 
-/// What is on, for the test that is made all the time.
+/// The sources that are on: a single byte, because it is tested all the time.
 static STATE: AtomicU8 = AtomicU8::new(OFF);
-/// Number of the trace that runs; 0: none.
+/// Number of the running trace; 0 if there is none.
 static RUNNING: AtomicU64 = AtomicU64::new(0);
 const OFF: u8 = 0;
-/// The processor samples; owners tell what is where.
+/// The processor samples; owners declare their memory.
 const HARDWARE: u8 = 1;
 /// Kernels sample, too.
 const SOFTWARE: u8 = 2;
@@ -164,14 +165,14 @@ pub(crate) struct Session {
     clock: Clock,
     pub(crate) ranges: RwLock<Ranges>,
     threads: Mutex<Vec<Arc<ThreadSamples>>>,
-    /// Ends with the trace, so that the writer does.
+    /// Closed when the trace ends, so that the writer ends, too.
     batches: Mutex<Option<SyncSender<Vec<Sample>>>>,
     taken: AtomicU64,
     lost: AtomicU64,
     elsewhere: AtomicU64,
 }
 
-/// What a thread has sampled and not handed on.
+/// The samples that a thread has taken but not yet passed on.
 pub(crate) struct ThreadSamples {
     pub(crate) number: u32,
     samples: Mutex<Vec<Sample>>,
@@ -183,7 +184,7 @@ pub fn is_on() -> bool {
     cfg!(feature = "tracing") && STATE.load(Relaxed) != OFF
 }
 
-/// The number of the trace that runs, never used twice in a process; 0: there is none.
+/// The number of the running trace, never used twice in a process; 0 if there is none.
 pub fn running_trace() -> u64 {
     RUNNING.load(Relaxed)
 }
@@ -193,13 +194,13 @@ pub(crate) fn notes_loads() -> bool {
     cfg!(feature = "tracing") && STATE.load(Relaxed) == SOFTWARE
 }
 
-/// The trace that runs.
+/// The running trace.
 pub(crate) fn current() -> Option<Arc<Session>> {
     SESSION.read().clone()
 }
 
-/// Tells what memory belongs to, if there is a trace: from now on, until something else is told of the same memory.
-/// `describe` is called if the object is new to the trace, and once more when its entries are first known.
+/// If there is a trace, declares which object memory belongs to, from now on until something else is declared for the
+/// same memory. `describe` is called if the object is new to the trace, and once more when its entries are first known.
 pub fn declare(place: Place, key: ObjectKey, describe: impl FnOnce() -> TracedObject) {
     if !is_on() {
         return;
@@ -212,7 +213,7 @@ pub fn declare(place: Place, key: ObjectKey, describe: impl FnOnce() -> TracedOb
     session.ranges.write().declare(now, place, key, describe);
 }
 
-/// Tells that memory was freed, if there is a trace.
+/// If there is a trace, tells it that memory was freed.
 pub fn forget(address: *const u8, bytes: usize) {
     if !is_on() {
         return;
@@ -268,7 +269,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Has the processor sample all threads that there are, unless it isn't to.
+    /// Makes the processor sample all current threads, unless it shouldn't.
     fn start_hardware(&mut self) -> std::result::Result<(), Unavailable> {
         let TraceOptions { source, one_in, .. } = self.session.options;
         if source == TraceSource::Software {
@@ -294,7 +295,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Ends the trace. Its file is whole when this returns.
+    /// Ends the trace. Its file is complete when this returns.
     pub fn stop(mut self) -> Result<TraceDescription> {
         let writer = self.end().expect("a trace ends once");
         let Writer { sink, samples, entries, error } = writer;
@@ -320,13 +321,13 @@ impl Trace {
         Ok(description)
     }
 
-    /// No more samples are taken, and the writer has those that were.
+    /// Stops taking samples, and passes those taken to the writer.
     fn end(&mut self) -> Option<Writer> {
         let writer = self.writer.take()?;
         STATE.store(OFF, Relaxed);
         if let Some(Hardware { tracer, taker }) = &mut self.hardware {
             let lost = tracer.stop().lost();
-            // They are lost beside those that were taken.
+            // Lost samples count in addition to those taken.
             self.session.taken.fetch_add(lost, Relaxed);
             self.session.lost.fetch_add(lost, Relaxed);
             taker.take().expect("a trace ends once").join().expect("it panics for nothing");
@@ -357,7 +358,7 @@ impl Session {
         self.clock.nanos()
     }
 
-    /// A new thread.
+    /// Registers a new thread.
     pub(crate) fn attach(&self) -> Arc<ThreadSamples> {
         let mut threads = self.threads.lock();
         let thread = Arc::new(ThreadSamples { number: threads.len() as u32, samples: Mutex::default() });
@@ -383,7 +384,7 @@ impl Session {
             drop(samples);
             let batches = self.batches.lock().clone();
             match batches {
-                // An error is the writer's, who keeps it.
+                // An error means that the writer has ended; it keeps its own error.
                 Some(batches) => _ = batches.send(batch),
                 None => _ = self.lost.fetch_add(batch.len() as u64, Relaxed),
             }
@@ -396,9 +397,9 @@ struct Writer {
     sink: Box<dyn TraceSink>,
     /// By object.
     samples: Vec<u64>,
-    /// Samples by object and entry, of objects whose entries have values.
+    /// Samples by object and entry, for objects whose entries have values.
     entries: HashMap<(u32, u64), u64>,
-    /// The first error. What comes after it is dropped.
+    /// The first error. Everything after it is dropped.
     error: Option<Error>,
 }
 
@@ -435,7 +436,7 @@ fn with_samples(objects: Vec<(TracedObject, u64)>, samples: &[u64]) -> Vec<Objec
     objects.into_iter().zip(samples).map(|((object, bytes), samples)| ObjectTotals { object, bytes, samples }).collect()
 }
 
-/// The most read entries of each object, with their values, where the object still lives.
+/// The entries of each object that are read most, with their values, if the object still lives.
 fn named_entries(objects: &[(TracedObject, u64)], entries: HashMap<(u32, u64), u64>) -> Vec<HotEntry> {
     let mut entries: Vec<_> = entries.into_iter().collect();
     entries.sort_unstable_by_key(|&((object, entry), samples)| (object, std::cmp::Reverse(samples), entry));

@@ -1,9 +1,9 @@
-//! The software source: what a kernel loads, told by the kernel.
+//! The software source: kernels report their own loads.
 //!
-//! A kernel that has read something says so after the fact, in terms of what it was given: a run of bytes, or an address
-//! for each of its rows. Every load counts down to the next sample, but only the addresses of sampled loads are
-//! computed: a run or a list costs the same however long it is, and the loops of kernels stay as they are. So one in n
-//! loads is sampled, as by a processor, not all loads of one in n chunks, whose shares would differ by chance.
+//! A kernel reports its reads after the fact, in terms of its arguments: a run of bytes, or an address for each of its
+//! rows. Every load counts down to the next sample, but only the addresses of sampled loads are computed: a run or a
+//! list costs the same however long it is, and the loops of kernels stay as they are. So one in n loads is sampled, as
+//! a processor does it, rather than all loads of one in n chunks, which would skew shares by chance.
 //!
 //! The distances between samples are random between half and one and a half times n: fixed ones could meet the same
 //! column of each chunk again and again.
@@ -16,7 +16,7 @@ use crate::session::{Session, ThreadSamples, current, notes_loads, running_trace
 /// Bytes that a vectorized kernel loads at once: AVX2's.
 pub const VECTOR_BYTES: usize = 32;
 
-/// Notes loads of the calling thread, if a trace by the software source is running.
+/// Records loads of the calling thread, if a trace with the software source is running.
 #[inline(always)]
 pub fn loads(note: impl FnOnce(&mut Loads)) {
     if notes_loads() {
@@ -24,11 +24,11 @@ pub fn loads(note: impl FnOnce(&mut Loads)) {
     }
 }
 
-/// A thread's countdown to the next load that is sampled.
+/// A thread's countdown to the next sampled load.
 pub struct Loads {
     session: Arc<Session>,
     samples: Arc<ThreadSamples>,
-    /// Loads until the next one to be sampled, which counts.
+    /// Loads until the next one to be sampled, including that one.
     until_next: u64,
     random: u64,
 }
@@ -37,7 +37,7 @@ pub struct Loads {
 fn with_thread(note: impl FnOnce(&mut Loads)) {
     thread_local!(static LOADS: RefCell<Option<Loads>> = const { RefCell::new(None) });
     LOADS.with_borrow_mut(|loads| {
-        // Kernels ask for each chunk: no lock but for the first of a trace.
+        // Kernels call this for each chunk: only the first call in a trace takes a lock.
         let is_attached = loads.as_ref().is_some_and(|loads| loads.session.id == running_trace());
         if !is_attached {
             *loads = current().map(Loads::new);
@@ -58,12 +58,12 @@ impl Loads {
         loads
     }
 
-    /// `bytes` bytes were read from `start` on, `width` at a time.
+    /// Records that `bytes` bytes were read starting at `start`, `width` at a time.
     pub fn run(&mut self, start: *const u8, bytes: usize, width: usize) {
         self.each(bytes.div_ceil(width), |load| start.wrapping_add(load * width));
     }
 
-    /// `count` loads were made, at these addresses.
+    /// Records `count` loads, at these addresses.
     pub fn each(&mut self, count: usize, address: impl Fn(usize) -> *const u8) {
         let count = count as u64;
         let mut next = self.until_next;
@@ -75,7 +75,7 @@ impl Loads {
         self.until_next = next - count;
     }
 
-    /// From one sampled load to the next.
+    /// The distance from one sampled load to the next.
     fn distance(&mut self) -> u64 {
         let mean = u64::from(self.session.options.one_in);
         if mean == 1 {

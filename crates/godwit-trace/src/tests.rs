@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::ranges::{Ranges, Resolved};
 use crate::*;
 
-/// There is one trace in a process, and tests run at the same time.
+/// There is only one trace in a process, and tests run concurrently.
 static ONE_TRACE: Mutex<()> = Mutex::new(());
 
 #[derive(Clone, Default)]
@@ -58,7 +58,7 @@ fn the_latest_range_of_an_address_counts() {
     assert_eq!(at(&ranges, 1040), Some((1, 7, None)));
     assert_eq!(at(&ranges, 1060), Some((0, 60, Some(40))));
     assert_eq!(at(&ranges, 1100), None);
-    // Memory that is used again.
+    // Memory that is reused.
     ranges.declare(3, place(900, 400, 0), key(3), || named("c"));
     assert_eq!(at(&ranges, 1050), Some((2, 150, None)));
     let (objects, past) = ranges.into_parts();
@@ -106,7 +106,7 @@ fn one_in_n_loads_is_sampled_wherever_they_come_from() {
             let starts = [halves.0.as_ptr() as usize, halves.1.as_ptr() as usize];
             std::thread::spawn(move || {
                 for _ in 0..1_000 {
-                    // Three times as many loads of one, in pieces of the distance that samples have.
+                    // Three times as many loads of one object, in pieces as long as the distance between samples.
                     loads(|loads| loads.run(starts[0] as *const u8, 75 * 32, 32));
                     loads(|loads| loads.run(starts[1] as *const u8, 25 * 32, 32));
                 }
@@ -176,7 +176,7 @@ fn there_is_one_trace_at_a_time_and_its_errors_come_at_its_end() {
     declare(Place::of_bytes(memory.as_ptr(), 8, 0), key(1), || named("m"));
     loads(|loads| loads.each(100_000, |_| memory.as_ptr()));
     assert!(trace.stop().is_err_and(|error| error.message().contains("full")));
-    // Dropped, a trace ends, too.
+    // Dropping a trace ends it, too.
     drop(Trace::start(options, Box::new(Full)).unwrap());
     assert!(!is_on());
 }

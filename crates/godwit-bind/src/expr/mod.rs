@@ -10,7 +10,7 @@
 //! coercion.rs    implicit casts and default types        lambdas.rs        functions as arguments
 //! data_types.rs  types as they are written               constants.rs      what must be known before the query runs
 //! sharing.rs     values that are used more than once     unnest.rs         lists as rows, structs as columns
-//! near.rs        names that were probably meant
+//! near.rs        names that were probably meant           collation.rs      COLLATE: how texts are compared
 //! ```
 //!
 //! Quoted text, NULL and parameters have the type [`SqlType::Unknown`](godwit_types::SqlType::Unknown) until their
@@ -20,6 +20,7 @@
 mod aggregates;
 mod calls;
 mod coercion;
+mod collation;
 mod constants;
 mod data_types;
 mod lambdas;
@@ -44,6 +45,7 @@ use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{Expr, SortKey};
 use godwit_syntax::ast::{self, ExprKind};
 
+pub(crate) use collation::Collation;
 pub(crate) use godwit_types::Context as CastContext;
 pub(crate) use macros::in_macro;
 pub(crate) use near::nearest;
@@ -114,7 +116,7 @@ impl Binder {
             ExprKind::Case { operand, branches, otherwise } => {
                 self.case(operand.as_deref(), branches, otherwise.as_deref(), cx)
             }
-            ExprKind::Collate { operand, collation } => self.collate(operand, collation, cx),
+            ExprKind::Collate { .. } => self.collate(expr, cx),
             ExprKind::Row { items, .. } => self.row(items, expr.span, cx),
             ExprKind::List(items) => self.list(items, expr.span, cx),
             ExprKind::Struct(fields) => self.struct_of(fields, expr.span, cx),
@@ -148,7 +150,9 @@ impl Binder {
 
     /// A key of ORDER BY.
     pub(crate) fn sort_key(&mut self, by: &ast::OrderByExpr, cx: &mut ExprContext<'_>) -> Result<SortKey> {
-        Ok(sort_key(self.settled(&by.expr, cx)?, by.direction, by.nulls))
+        let (expr, collation) = Collation::split(&by.expr)?;
+        let value = self.settled(expr, cx)?;
+        Ok(sort_key(self.in_collation(value, collation)?, by.direction, by.nulls))
     }
 
     fn sort_keys(&mut self, keys: &[ast::OrderByExpr], cx: &mut ExprContext<'_>) -> Result<Vec<SortKey>> {

@@ -227,22 +227,6 @@ impl Binder {
         let operands = operands.iter().map(|operand| self.truth(operand, cx, "an operand of OR"));
         Ok(Expr::or(operands.collect::<Result<Vec<_>>>()?))
     }
-
-    /// Texts are compared by their bytes; some collations are names for that order.
-    pub(super) fn collate(
-        &mut self,
-        operand: &ast::Expr,
-        collation: &ast::ObjectName,
-        cx: &mut ExprContext<'_>,
-    ) -> Result<Expr> {
-        let name = collation.last();
-        if !["c", "posix", "binary", "default", "ucs_basic"].iter().any(|known| name.is(known)) {
-            let error = Error::unsupported(format!("the collation {}", name.text)).at_span(collation.span);
-            return Err(error.with_hint("texts are compared by their bytes: COLLATE \"C\""));
-        }
-        let operand = self.expr(operand, cx)?;
-        self.coerce(operand, &SqlType::Varchar, CastContext::Implicit)
-    }
 }
 
 fn of_types(op: Arithmetic) -> types::Arithmetic {

@@ -6,6 +6,7 @@ use godwit_syntax::ast::{self, IsTest, LikeKind};
 use godwit_types::{SqlType, Value};
 
 use super::CastContext;
+use super::collation::Collation;
 use super::rows::{row_of, row_or_value};
 use super::sharing::Shared;
 use crate::Binder;
@@ -59,9 +60,10 @@ impl Binder {
             unreachable!("the caller has looked");
         };
         let mut shared = Shared::new();
-        let operand = self.expr(operand, cx)?;
+        let collation = Collation::of([&**operand, &**low, &**high])?;
+        let operand = self.collated(operand, collation, cx)?;
         let operand = self.share(operand, &mut shared);
-        let (mut low, mut high) = (self.expr(low, cx)?, self.expr(high, cx)?);
+        let (mut low, mut high) = (self.collated(low, collation, cx)?, self.collated(high, collation, cx)?);
         let span = low.span.to(high.span);
         if *symmetric {
             (low, high) = (self.share(low, &mut shared), self.share(high, &mut shared));
@@ -112,8 +114,9 @@ impl Binder {
                 self.with_shared(Expr::or(equal), shared)
             }
             _ => {
-                let operand = self.expr(operand, cx)?;
-                let list = self.exprs(list, cx)?;
+                let collation = Collation::of(std::iter::once(operand).chain(list))?;
+                let operand = self.collated(operand, collation, cx)?;
+                let list = self.exprs_in(list, collation, cx)?;
                 self.is_one_of(operand, list)?
             }
         };
@@ -200,9 +203,12 @@ impl Binder {
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
         let mut shared = Shared::new();
+        let compared =
+            operand.map(|operand| std::iter::once(operand).chain(branches.iter().map(|branch| &branch.when)));
+        let collation = Collation::of(compared.into_iter().flatten())?;
         let operand = match operand {
             Some(operand) => {
-                let operand = self.expr(operand, cx)?;
+                let operand = self.collated(operand, collation, cx)?;
                 Some(self.share(operand, &mut shared))
             }
             None => None,
@@ -212,7 +218,7 @@ impl Binder {
         for branch in branches {
             conditions.push(match &operand {
                 Some(operand) => {
-                    let when = self.expr(&branch.when, cx)?;
+                    let when = self.collated(&branch.when, collation, cx)?;
                     self.compare(Comparison::Equal, operand.clone(), when, branch.when.span)?.at(branch.when.span)
                 }
                 None => self.truth(&branch.when, cx, "the condition of WHEN")?,

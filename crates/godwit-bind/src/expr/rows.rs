@@ -7,6 +7,7 @@ use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Comparison, Expr};
 use godwit_syntax::ast;
 
+use super::collation::Collation;
 use super::sharing::Shared;
 use crate::Binder;
 use crate::binder::ExprContext;
@@ -47,8 +48,9 @@ impl Binder {
                 self.compare_rows(comparison, left, right, op_span)
             }
             _ => {
-                let left = self.expr(left, cx)?;
-                let right = self.expr(right, cx)?;
+                let collation = Collation::of([left, right])?;
+                let left = self.collated(left, collation, cx)?;
+                let right = self.collated(right, collation, cx)?;
                 self.compare(comparison, left, right, op_span)
             }
         }

@@ -1,5 +1,7 @@
 //! Forms that are written like calls but aren't: COALESCE and its kin, GROUPING, and values known while binding.
 
+use std::sync::Arc;
+
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind};
 use godwit_syntax::ast;
@@ -44,6 +46,13 @@ impl Binder {
         span: Span,
         cx: &mut ExprContext<'_>,
     ) -> Result<Option<Expr>> {
+        if matches!(name, "date_part" | "datepart")
+            && let [parts, moment] = &call.args[..]
+            && let ast::ExprKind::List(parts) = &parts.value.kind
+        {
+            refuse_clauses(call, name)?;
+            return self.date_parts(parts, &moment.value, span, cx).map(Some);
+        }
         if !SPECIAL_FORMS.contains(&name) {
             return Ok(None);
         }
@@ -116,6 +125,35 @@ impl Binder {
         let otherwise = values.pop().map(Box::new);
         let branches = vec![(condition, values.remove(0))];
         Ok(Expr::new(ExprKind::Case { branches, otherwise }, ty, nullable))
+    }
+
+    /// `date_part(['year', 'month'], x)`: a struct with a field for each part, which is named as it is.
+    fn date_parts(
+        &mut self,
+        parts: &[ast::Expr],
+        moment: &ast::Expr,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        let mut shared = Shared::new();
+        let moment = self.settled(moment, cx)?;
+        let moment = self.share(moment, &mut shared);
+        let mut fields: Vec<(Arc<str>, Expr)> = Vec::with_capacity(parts.len());
+        for part in parts {
+            let name = self.settled(part, cx)?;
+            let Some(Value::Text(text)) = name.as_literal() else {
+                let error = Error::user("date_part of several parts takes a list of their names, as constants");
+                return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(part.span));
+            };
+            let text: Arc<str> = text.to_string().into();
+            if fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(&text)) {
+                return Err(Error::user(format!("the part {text} is there twice")).at_span(part.span));
+            }
+            let value = self.call_scalar("date_part", vec![name, moment.clone()], part.span)?;
+            fields.push((text, value));
+        }
+        let parts = self.packed(fields, span)?;
+        Ok(self.with_shared(parts, shared))
     }
 
     /// `count_if(x)`: `count(*) FILTER (WHERE x)`.

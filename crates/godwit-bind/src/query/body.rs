@@ -8,6 +8,7 @@ use godwit_syntax::ast::{self, SetExprKind};
 
 use super::source::{Source, visible};
 use crate::binder::{Clause, Collected, ExprContext};
+use crate::expr::Collation;
 use crate::scope::Scope;
 use crate::{Binder, BoundQuery};
 
@@ -52,10 +53,12 @@ impl Binder {
             ast::OrderBy::Exprs(exprs) => {
                 let mut keys: Vec<SortKey> = Vec::new();
                 for expr in exprs {
-                    let value = match super::order::position_of(&expr.expr, &bound.columns)? {
+                    let (by, collation) = Collation::split(&expr.expr)?;
+                    let value = match super::order::position_of(by, &bound.columns)? {
                         Some(column) => self.column(column, outer),
-                        None => self.key_over_result(&expr.expr, &bound, outer)?,
+                        None => self.key_over_result(by, &bound, outer)?,
                     };
+                    let value = self.in_collation(value, collation)?;
                     keys.push(super::order::key(value, expr.direction, expr.nulls));
                 }
                 keys

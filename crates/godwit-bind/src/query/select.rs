@@ -21,6 +21,7 @@ use super::items::{Item, ItemValue};
 use super::order;
 use super::source::Source;
 use crate::binder::{Clause, Collected, ExprContext};
+use crate::expr::Collation;
 use crate::scope::Scope;
 use crate::{Binder, BoundQuery};
 
@@ -157,7 +158,9 @@ impl Binder {
         let order = match order {
             Some(ast::OrderBy::Exprs(exprs)) => {
                 let key = |by: &ast::OrderByExpr| {
-                    Ok(order::key(key(self, &by.expr, Clause::OrderBy)?, by.direction, by.nulls))
+                    let (expr, collation) = Collation::split(&by.expr)?;
+                    let value = key(self, expr, Clause::OrderBy)?;
+                    Ok(order::key(self.in_collation(value, collation)?, by.direction, by.nulls))
                 };
                 exprs.iter().map(key).collect::<Result<Vec<_>>>()?
             }

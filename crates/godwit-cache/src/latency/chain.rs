@@ -8,12 +8,12 @@ use crate::model::Random;
 /// Size of a link: a cache line of most processors.
 const LINK_BYTES: u64 = 64;
 
-/// How links follow each other.
+/// The order of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// Each leads to its neighbour.
     Sequential,
-    /// Each leads anywhere.
+    /// Each leads to a random one.
     Random,
 }
 
@@ -25,13 +25,13 @@ struct Link {
 
 const _: () = assert!(size_of::<Link>() as u64 == LINK_BYTES);
 
-/// Links that lead from each to each.
+/// Links that form a single cycle.
 pub(super) struct Chain(Vec<Link>);
 
 impl Chain {
     /// A chain of `bytes`, rounded down to links, at least one and at most 2^32 - 1.
     ///
-    /// Errors: there isn't that much memory.
+    /// Errors: if there isn't that much memory.
     pub(super) fn new(bytes: u64, order: Order) -> io::Result<Self> {
         let count = u32::try_from(bytes / LINK_BYTES).unwrap_or(u32::MAX).max(1);
         let mut links = Vec::new();
@@ -50,7 +50,7 @@ impl Chain {
         self.0.len() as u32
     }
 
-    /// The link that is `links` further than `start`.
+    /// The link that is `links` steps after `start`.
     pub(super) fn follow(&self, start: u32, links: u32) -> u32 {
         let mut at = start;
         for _ in 0..links {
@@ -60,8 +60,8 @@ impl Chain {
     }
 }
 
-/// Links that lead to themselves become one cycle, each cycle with the same chance (Sattolo, "An Algorithm to Generate
-/// a Random Cyclic Permutation", 1986).
+/// Joins links that lead to themselves into one cycle, each cycle with the same probability (Sattolo, "An Algorithm to
+/// Generate a Random Cyclic Permutation", 1986).
 fn join_into_one_cycle(links: &mut [Link]) {
     let mut random = Random::new(links.len() as u64);
     for last in (1..links.len()).rev() {

@@ -1,5 +1,6 @@
-//! Pointer chasing: what it costs to follow a link to another cache line, by the size of what is read, alone and beside
-//! threads that fill the shared cache. Shows what pollution does on the machine at hand, and what partitioning saves.
+//! Pointer chasing: measures the cost of following a link to another cache line, by the size of the working set, alone
+//! and alongside threads that fill the shared cache. Shows the effect of pollution on the machine at hand, and what
+//! partitioning saves.
 //!
 //! ```text
 //!  links, a line each:  ┌─┐ ┌─┐ ┌─┐ ┌─┐ ┌─┐      one cycle through all of them, in order or at random: each address
@@ -8,7 +9,7 @@
 //! ```
 //!
 //! After the thesis's section 2.1.3. Unlike there, pages have the system's ordinary size unless it chooses huge ones
-//! itself, so large sizes include misses of address translation.
+//! itself, so large sizes include TLB misses.
 
 mod chain;
 
@@ -23,15 +24,15 @@ use chain::{Chain, Order};
 
 /// The smallest working set; fits the first level of any processor.
 const SMALLEST_BYTES: u64 = 16 << 10;
-/// Sizes go up to this many last-level caches, and so does what polluters read, if memory allows.
+/// Working sets, and the memory that polluters read, go up to this many times the last-level cache, if memory allows.
 const CACHES_MAX: u64 = 4;
-/// The thesis has four.
+/// Maximum number of polluters; the thesis has four.
 const POLLUTERS_MAX: usize = 4;
-/// Of which the median counts.
+/// Number of samples, of which the median counts.
 const SAMPLES: u32 = 5;
-/// Shortest sample. With a budget that is too small for that, the measurement takes longer than told.
+/// Minimum duration of a sample. If the budget is too small for that, the measurement takes longer than the budget.
 const SAMPLE_MIN: Duration = Duration::from_millis(1);
-/// Links between two looks at the clock or the flag: some 10 µs.
+/// Links between two checks of the clock or the flag: about 10 µs.
 const LINKS_PER_LOOK: u32 = 4096;
 
 /// What to measure.
@@ -39,21 +40,21 @@ const LINKS_PER_LOOK: u32 = 4096;
 pub struct Plan {
     /// Sizes of the working set, in bytes.
     pub sizes: Vec<u64>,
-    /// Size of what the polluters read, all of them the same memory.
+    /// Size of the memory that the polluters read; all of them read the same.
     pub polluter_bytes: u64,
-    /// Threads that pollute; with none, the working set is measured alone only.
+    /// Number of polluting threads; with none, the working set is only measured alone.
     pub polluters: usize,
-    /// How long all of it takes, but for a little more to build the last chain.
+    /// How long everything takes, plus a little more to build the last chain.
     pub budget: Duration,
 }
 
 impl Plan {
-    /// Memory that lets a machine with 32 MiB of cache be measured well.
+    /// Enough memory for good measurements on a machine with 32 MiB of cache.
     pub const MEMORY_DEFAULT: u64 = 512 << 20;
-    /// Time that gives medians that hold still.
+    /// Enough time for stable medians.
     pub const BUDGET_DEFAULT: Duration = Duration::from_secs(20);
 
-    /// Sizes from 16 KiB to four times the last-level cache in powers of two, beside up to four threads, in at most
+    /// Sizes from 16 KiB to four times the last-level cache in powers of two, alongside up to four threads, in at most
     /// `memory_max` bytes. Below eight times the cache, polluters don't fill it, and sizes end early.
     pub fn for_caches(caches: &CacheSizes, memory_max: u64, budget: Duration) -> Self {
         let most = (CACHES_MAX * caches.last_level_bytes).min(memory_max / 2).max(SMALLEST_BYTES);
@@ -67,18 +68,18 @@ impl Plan {
         }
     }
 
-    /// What [`measure`] allocates at most: the largest working set, and what the polluters read.
+    /// The most that [`measure`] allocates: the largest working set, and the polluters' memory.
     pub fn memory_bytes(&self) -> u64 {
         self.sizes.iter().copied().max().unwrap_or(0) + if self.polluters > 0 { self.polluter_bytes } else { 0 }
     }
 }
 
-/// What was measured, by size.
+/// The measurements, by size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// In the order of the plan.
     pub points: Vec<Point>,
-    /// Threads that polluted.
+    /// Number of polluting threads.
     pub polluters: usize,
     /// How long it took.
     pub took: Duration,
@@ -87,21 +88,23 @@ pub struct Report {
 /// Median times to follow a link, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// The working set.
+    /// Size of the working set.
     pub bytes: u64,
     /// In order: prefetched.
     pub sequential_ns: f64,
     /// At random.
     pub random_ns: f64,
-    /// At random, beside polluters; `None` if there was no core for them.
+    /// At random, alongside polluters; `None` if there was no core for them.
     pub polluted_ns: Option<f64>,
-    /// At random, beside polluters in the ways of [`CacheClass::Polluting`]; `None` if the cache can't be partitioned.
+    /// At random, alongside polluters confined to the ways of [`CacheClass::Polluting`]; `None` if the cache can't be
+    /// partitioned.
     pub confined_ns: Option<f64>,
 }
 
-/// Measures. Takes the plan's time and memory; nothing of it is counted by anybody, so reserve it first.
+/// Measures according to a plan. Takes the plan's time and memory; nothing accounts for the memory, so reserve it
+/// first.
 ///
-/// Errors: memory or threads aren't to be had.
+/// Errors: if memory or threads aren't available.
 pub fn measure(plan: &Plan, partitioning: &Arc<CachePartitioning>) -> io::Result<Report> {
     let started = Instant::now();
     let mut companies = vec![(Order::Sequential, Company::None), (Order::Random, Company::None)];
@@ -128,7 +131,7 @@ pub fn measure(plan: &Plan, partitioning: &Arc<CachePartitioning>) -> io::Result
     Ok(Report { points, polluters: plan.polluters, took: started.elapsed() })
 }
 
-/// What runs beside a measurement.
+/// What runs alongside a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Company {
     None,
@@ -136,7 +139,7 @@ enum Company {
     Confined,
 }
 
-/// Does `work` beside the polluters of a company.
+/// Runs `work` alongside the polluters of a company.
 fn with_polluters<T>(
     plan: &Plan,
     company: Company,
@@ -149,11 +152,11 @@ fn with_polluters<T>(
     let chain = Chain::new(plan.polluter_bytes, Order::Sequential)?;
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        // Also when a thread can't be started, or the work panics: the scope waits for the others.
+        // Also needed if a thread can't be started, or the work panics: the scope waits for the others.
         let _stopper = Stopper(&stop);
         for index in 0..plan.polluters {
             let (chain, stop) = (&chain, &stop);
-            // Each begins elsewhere, so that one doesn't find what another has just loaded.
+            // Each begins somewhere else, so that none hits lines that another has just loaded.
             let start = chain.len() / plan.polluters as u32 * index as u32;
             let pollute = move || {
                 let mut place = partitioning.thread();
@@ -180,14 +183,14 @@ impl Drop for Stopper<'_> {
     }
 }
 
-/// Median times per link by size. Each size gets an equal part of the time that is left.
+/// Median times per link by size. Each size gets an equal part of the remaining time.
 fn series(sizes: &[u64], order: Order, deadline: Instant) -> io::Result<Vec<f64>> {
     let mut times = Vec::with_capacity(sizes.len());
     for (index, &bytes) in sizes.iter().enumerate() {
         let now = Instant::now();
         let left = deadline.saturating_duration_since(now) / (sizes.len() - index) as u32;
         let chain = Chain::new(bytes, order)?;
-        // One sample more than counts: it warms up.
+        // One extra sample, to warm up.
         let sample = (now + left).saturating_duration_since(Instant::now()) / (SAMPLES + 1);
         times.push(median_ns_per_link(&chain, sample.max(SAMPLE_MIN)));
     }

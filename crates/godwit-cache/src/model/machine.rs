@@ -5,26 +5,26 @@ use crate::simulator::{Geometry, Level, Replacement, SetSampling};
 /// Caches, cores and speeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Cores; each operator has a worker on each.
+    /// Number of cores; each operator has a worker on each.
     pub cores: usize,
     /// A core's own cache.
     pub private: Geometry,
     /// The last-level cache.
     pub shared: Geometry,
-    /// Of the last-level cache.
+    /// Replacement policy of the last-level cache.
     pub replacement: Replacement,
-    /// Whether the last-level cache has all that cores have.
+    /// Whether the last-level cache contains everything in the cores' caches.
     pub inclusive: bool,
-    /// What part is simulated.
+    /// The part that is simulated.
     pub sampling: SetSampling,
-    /// Speeds.
+    /// Access costs.
     pub costs: Costs,
 }
 
-/// What accesses cost, by the level that they hit. In nanoseconds of a worker.
+/// Costs of accesses, by the level that they hit, in nanoseconds of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
-    /// A lookup at random, of which several are under way at once.
+    /// A random lookup; several are in flight at once.
     pub random_ns: [f64; 3],
     /// A line of a sequence, which is prefetched.
     pub sequential_ns: [f64; 3],
@@ -32,16 +32,16 @@ pub struct Costs {
     pub memory_bytes_per_ns: f64,
 }
 
-/// Lookups of different rows don't wait for each other. A processor overlaps about ten; less where hash chains and
-/// branches come between.
+/// Lookups of different rows don't wait for each other. A processor overlaps about ten; fewer if there are hash chains
+/// and branches in between.
 const OVERLAP: f64 = 4.0;
 
 impl Machine {
     /// The machine of the thesis's chapter 4: a Xeon E5-2699 v4 with 22 cores, 256 KiB and 8 ways each, an inclusive
     /// last level of 55 MiB in 20 ways, 64 GB/s and 80 ns to memory. Latencies of the caches and of sequences are those
-    /// that chapter 2.1.3 measured on a sibling. One set in 16 is simulated.
+    /// measured in chapter 2.1.3 on a sibling. One set in 16 is simulated.
     ///
-    /// How it replaces lines isn't published; that it spares lines in use from streams is known, so it is
+    /// Its replacement policy isn't published, but it is known to protect lines in use from streams, so it is
     /// [`Replacement::Rrip`] here. With LRU, confining a scan would more than double an aggregation's throughput, where
     /// the thesis measured 21 %.
     pub fn of_the_thesis() -> Self {
@@ -61,7 +61,7 @@ impl Machine {
     }
 }
 
-/// Place of a level in arrays by level.
+/// Index of a level in arrays by level.
 pub(super) fn index(level: Level) -> usize {
     match level {
         Level::Private => 0,

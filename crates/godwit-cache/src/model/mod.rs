@@ -1,4 +1,4 @@
-//! Operators as streams of addresses, and their speed from where these hit: the thesis's experiments without its
+//! Models operators as streams of addresses, and their speed by where these hit: the thesis's experiments without its
 //! machine.
 //!
 //! ```text
@@ -7,17 +7,17 @@
 //!                    └──────────── operators that run together take turns at these speeds ────────────────┘
 //! ```
 //!
-//! *Time* is linear: a row costs its computation and, per access, what the level costs that it hits ([`Costs`]). If all
-//! together want more than the memory's bandwidth, waiting for memory is stretched by a common factor until they don't.
+//! *Time* is linear: a row costs its computation and, per access, the cost of the level that it hits ([`Costs`]). If
+//! all operators together need more than the memory's bandwidth, the time spent waiting for memory is stretched by a
+//! common factor until they don't.
 //!
-//! *Rows*: data structures have their full sizes, rows are as many as it takes until hit ratios hold still; then they
-//! are counted. A run starts with empty caches, and its first half only fills them.
+//! *Rows*: data structures have their full sizes; there are as many rows as it takes until hit ratios are stable, and
+//! only then do they count. A run starts with empty caches, and its first half only fills them.
 //!
 //! # What it shows, and what not
 //!
-//! Computation per row, the size of a group, the overlap of lookups and the replacement policy were chosen with the
-//! thesis's figures in sight: what follows is a fit, not a prediction. Against the thesis's text, by
-//! `bench/insight.py`:
+//! Computation per row, the size of a group, the overlap of lookups and the replacement policy were chosen to match the
+//! thesis's figures: the results are a fit, not a prediction. Compared with the thesis's text, by `bench/insight.py`:
 //!
 //! * *Alone* (figures 4.3 to 4.7): scans don't care; groupings lose more than half where dictionary or hash tables are
 //!   comparable to the cache; of the bit vectors, only that of 10^8 keys loses a third.
@@ -27,23 +27,23 @@
 //! * *Beside a join that needs the cache* (4.14): a tenth of the cache costs the join a third and more (15 to 31 %),
 //!   and gives the aggregation up to 11 % (up to 19 %); 60 % cost it nothing, and give 1 % (up to 9 %).
 //!
-//! Deviations, with what is likely to cause them:
+//! Deviations, with their likely causes:
 //!
-//! * Gains beside a scan are too large with 40 MiB, and with 400 MiB and 10^5 groups. Here the scan gets its part of
-//!   the memory's bandwidth as if it had the cores for itself; there, two threads share each core, and the scan loads,
-//!   and so evicts, less.
-//! * With a dictionary of 4 MiB and few groups, throughput falls by little in 5.5 MiB; in the thesis by 46 %, from 20
-//!   MiB on. Such an operator has some 10 MiB more than its dictionary and tables: buffers of its workers,
-//!   instructions, tables in which results are merged. The model has none of that.
-//! * With one of 400 MiB it falls by less than told, for the same reason, and because page walks aren't modelled, whose
-//!   entries lie in the cache, too.
-//! * The bit vector of 10^9 keys falls a little more than told (18 %; 5 to 14 %): page walks would cost each of its
-//!   lookups the same in caches of all sizes.
+//! * Gains beside a scan are too large with 40 MiB, and with 400 MiB and 10^5 groups. Here the scan gets its share of
+//!   the memory's bandwidth as if it had the cores to itself; there, two threads share each core, and the scan loads
+//!   less, and thus evicts less.
+//! * With a dictionary of 4 MiB and few groups, throughput falls only a little in 5.5 MiB of cache; in the thesis it
+//!   falls by 46 %, starting at 20 MiB. A real operator has some 10 MiB beyond its dictionary and tables: buffers of
+//!   its workers, instructions, tables in which results are merged. The model has none of that.
+//! * With one of 400 MiB it falls by less than in the thesis, for the same reason, and because page walks, whose
+//!   entries also take up cache, aren't modelled.
+//! * The bit vector of 10^9 keys falls a little more than in the thesis (18 %; 5 to 14 %): page walks would add the
+//!   same cost to each of its lookups in caches of all sizes.
 //! * Beside a join of 10^6 keys (4.13) the thesis gains most, 38 %; the model nothing: a join that reads packed keys,
-//!   slowly enough for figure 4.7, reads 3.6 GB/s and evicts little. The thesis doesn't tell what else it reads or
+//!   slowly enough for figure 4.7, reads 3.6 GB/s and evicts little. The thesis doesn't say what else it reads or
 //!   writes.
-//! * Beside a join of 10^8 keys that is confined to a tenth, aggregations of 10^6 groups lose a quarter: what the join
-//!   misses then takes bandwidth from them.
+//! * Beside a join of 10^8 keys that is confined to a tenth, aggregations of 10^6 groups lose a quarter: the join's
+//!   additional misses take bandwidth from them.
 
 mod machine;
 mod operator;

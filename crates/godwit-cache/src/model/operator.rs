@@ -1,15 +1,15 @@
-//! Operators by what a row of theirs reads, and the addresses that follow.
+//! Operators, described by what they read per row, and the resulting addresses.
 
 /// An operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
-    /// What it does per row besides waiting for caches and memory, in nanoseconds of a worker.
+    /// Computation per row, besides waiting for caches and memory, in nanoseconds of a worker.
     pub compute_ns: f64,
-    /// What each row reads.
+    /// The reads per row.
     pub patterns: Vec<Pattern>,
 }
 
-/// Reads of a kind.
+/// A kind of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Packed codes of a column, in order; each worker has a part of the column, which never ends.
@@ -17,16 +17,16 @@ pub enum Pattern {
         /// Width of a code.
         bits_per_row: u32,
     },
-    /// One place per row, chosen uniformly at random.
+    /// One location per row, chosen uniformly at random.
     Random {
-        /// Size of the structure, of each if every worker has one.
+        /// Size of the structure; of each one, if every worker has its own.
         bytes: u64,
-        /// Whose it is.
+        /// Whether workers share it.
         sharing: Sharing,
     },
 }
 
-/// Whose a structure is.
+/// Whether workers share a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// One for all workers.
@@ -36,12 +36,12 @@ pub enum Sharing {
 }
 
 /// Bytes per group in a worker's hash table: a key and a maximum of four bytes each, 57 % full. 22 workers' tables of
-/// 10^5 groups have 29 MiB; so the curve of the thesis's figure 4.4 breaks where it should, below 40 MiB.
+/// 10^5 groups take 29 MiB; so the curve of the thesis's figure 4.4 bends where it should, below 40 MiB.
 const GROUP_BYTES: u64 = 14;
-/// Bytes per value of a dictionary: 10^6 values have 4 MB.
+/// Bytes per value of a dictionary: 10^6 values take 4 MB.
 const VALUE_BYTES: u64 = 4;
 
-/// Computation per row, chosen so that the falls of the thesis's figures 4.4 to 4.7 come out.
+/// Computation per row, chosen to reproduce the drops in the thesis's figures 4.4 to 4.7.
 const SCAN_NS: f64 = 0.4;
 const GROUPING_NS: f64 = 5.0;
 const JOIN_NS: f64 = 14.0;
@@ -52,7 +52,7 @@ impl Operator {
         Self { compute_ns: SCAN_NS, patterns: vec![Pattern::Sequential { bits_per_row: bits(1_000_000) }] }
     }
 
-    /// `SELECT max(v), g FROM b GROUP BY g`, `v` from a dictionary of `values`: 10^6, 10^7 and 10^8 have 4, 40 and 400
+    /// `SELECT max(v), g FROM b GROUP BY g`, `v` from a dictionary of `values`: 10^6, 10^7 and 10^8 take 4, 40 and 400
     /// MB.
     pub fn grouping(values: u64, groups: u64) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl Operator {
         }
     }
 
-    /// Lines that a row touches.
+    /// Number of lines that a row touches.
     pub(super) fn lines_per_row(&self, line_bytes: u64) -> f64 {
         let lines = |pattern: &Pattern| match *pattern {
             Pattern::Sequential { bits_per_row } => f64::from(bits_per_row) / 8.0 / line_bytes as f64,
@@ -87,7 +87,7 @@ impl Operator {
     }
 }
 
-/// Width of a code for `values` different ones.
+/// Width of a code for `values` distinct values.
 fn bits(values: u64) -> u32 {
     values.next_power_of_two().trailing_zeros().max(1)
 }
@@ -95,8 +95,8 @@ fn bits(values: u64) -> u32 {
 /// Address space per structure, and per worker in it.
 const STRUCTURE_BYTES_LOG2: u32 = 48;
 const WORKER_BYTES_LOG2: u32 = 40;
-/// Structures start at random pages of this many bytes, as they would in memory; else those of all workers would lie in
-/// the same sets.
+/// Structures start at a random page within this many bytes, as they would in memory; otherwise those of all workers
+/// would map to the same sets.
 const START_BYTES_LOG2: u32 = 32;
 const PAGE_BYTES: u64 = 4096;
 
@@ -112,7 +112,7 @@ enum Cursor {
 }
 
 impl Worker {
-    /// Worker `index` of operator number `number`, with structures of its own.
+    /// Worker `index` of operator number `number`, with its own structures.
     pub(super) fn new(operator: &Operator, number: usize, index: usize) -> Self {
         let cursor = |(place, pattern): (usize, &Pattern)| {
             let structure = ((number * 16 + place) as u64) << STRUCTURE_BYTES_LOG2;
@@ -134,8 +134,8 @@ impl Worker {
         Self { cursors: operator.patterns.iter().enumerate().map(cursor).collect(), random }
     }
 
-    /// The accesses of `rows` rows, by pattern, one pattern after the other as vectorized execution does it. Of a
-    /// sequence, each line counts once: the rest of it is read from registers or the first level.
+    /// The accesses of `rows` rows, one pattern after the other, as in vectorized execution. In a sequence, each line
+    /// counts once: the rest of it is read from registers or the first level.
     pub(super) fn run(&mut self, rows: u64, line_bytes: u64, mut visit: impl FnMut(usize, u64)) {
         for (place, cursor) in self.cursors.iter_mut().enumerate() {
             match cursor {
@@ -153,7 +153,7 @@ impl Worker {
     }
 }
 
-/// Numbers by chance, the same in each run: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
+/// Random numbers, the same in each run: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
 /// Generators", 2014).
 pub(crate) struct Random(u64);
 

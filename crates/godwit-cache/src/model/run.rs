@@ -1,4 +1,4 @@
-//! Operators alone and side by side.
+//! Runs operators alone and side by side.
 
 use super::machine::{Machine, index};
 use super::operator::{Operator, Pattern, Worker};
@@ -8,28 +8,28 @@ use crate::simulator::Hierarchy;
 /// An operator, and the ways that its workers fill.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// What runs.
+    /// The operator.
     pub operator: Operator,
     /// Its mask.
     pub mask: WayMask,
 }
 
-/// How an operator fared.
+/// The result for an operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Rows per nanosecond, of all workers together.
+    /// Rows per nanosecond, over all workers.
     pub rows_per_ns: f64,
-    /// Part of the accesses to the last-level cache that hit it. Of sequences each line counts as one access.
+    /// Share of the accesses to the last-level cache that hit it. In sequences, each line counts as one access.
     pub hit_ratio: f64,
-    /// Read from memory per row.
+    /// Bytes read from memory per row.
     pub memory_bytes_per_row: f64,
-    /// How much longer an access to memory takes, because the bandwidth is used up; 1 if it isn't.
+    /// Factor by which accesses to memory take longer because the bandwidth is exhausted; 1 if it isn't.
     pub stretch: f64,
 }
 
-/// A run is split into rounds. Speeds are estimated again after each; only the second half counts.
+/// A run is split into rounds. Speeds are re-estimated after each; only the second half counts.
 const ROUNDS: u32 = 16;
-/// Most accesses of a worker before it is another one's turn.
+/// Maximum number of accesses of a worker before it is another one's turn.
 const TURN_ACCESSES: f64 = 64.0;
 /// Halvings of the interval in which the stretch lies.
 const BISECTIONS: u32 = 50;
@@ -86,7 +86,7 @@ struct Running {
     operator: Operator,
     mask: WayMask,
     workers: Vec<Worker>,
-    /// Part of a row that is due.
+    /// Fraction of a row that is due.
     due: f64,
     rows: u64,
     /// Simulated accesses by pattern and level.
@@ -123,7 +123,7 @@ impl Running {
         });
     }
 
-    /// What a row costs and reads, by what was counted; before that, as if nothing hit.
+    /// The cost and reads of a row, according to the counts; without counts, as if nothing hit.
     fn row_costs(&self, machine: &Machine) -> RowCosts {
         let mut costs = RowCosts { hits_ns: self.operator.compute_ns, memory_ns: 0.0, memory_bytes: 0.0 };
         for (pattern, counts) in self.operator.patterns.iter().zip(&self.counts) {
@@ -152,7 +152,7 @@ impl Running {
     }
 }
 
-/// What a row costs a worker while memory isn't overloaded.
+/// The cost of a row to a worker while memory isn't overloaded.
 #[derive(Clone, Copy)]
 struct RowCosts {
     hits_ns: f64,
@@ -181,7 +181,7 @@ fn outcomes(machine: &Machine, running: &[Running]) -> Vec<Outcome> {
         .collect()
 }
 
-/// The least factor on waiting for memory with which its bandwidth suffices.
+/// The smallest factor on the time waiting for memory with which the bandwidth suffices.
 fn stretch(machine: &Machine, costs: &[RowCosts]) -> f64 {
     let wanted = |stretch: f64| -> f64 {
         costs.iter().map(|costs| costs.rows_per_ns(machine.cores, stretch) * costs.memory_bytes).sum()
@@ -191,7 +191,7 @@ fn stretch(machine: &Machine, costs: &[RowCosts]) -> f64 {
         return 1.0;
     }
     let (mut low, mut high) = (1.0, 2.0);
-    // Ends: what is wanted falls with the stretch, to nothing.
+    // Terminates: the bandwidth needed falls towards zero as the stretch grows.
     while !suffices(high) {
         high *= 2.0;
     }

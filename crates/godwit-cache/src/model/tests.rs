@@ -1,4 +1,5 @@
-//! What the model must show of the thesis's figures, on a coarser sample than the example's; and its parts.
+//! Tests that the model reproduces the thesis's figures, on a coarser sample than the example's; and tests of its
+//! parts.
 
 use super::operator::Worker;
 use super::{Load, Machine, Operator, Outcome, Pattern, Sharing, run};
@@ -24,7 +25,7 @@ fn confined(operator: &Operator, ways: u32) -> f64 {
     alone(operator, ways).rows_per_ns / alone(operator, ALL).rows_per_ns
 }
 
-/// What confining `companion` to a tenth of the ways does for the throughput of `operator` and its own.
+/// The effect of confining `companion` to a tenth of the ways on the throughput of `operator` and on its own.
 fn gains(operator: &Operator, companion: &Operator) -> [f64; 2] {
     let beside = |ways| {
         let loads = [(operator, ALL), (companion, ways)];
@@ -54,7 +55,7 @@ fn groupings_need_what_their_structures_have() {
         let fallen = confined(&Operator::grouping(values, groups), TENTH);
         assert!(fallen < at_most, "{values} values, {groups} groups: {fallen}");
     }
-    // What exceeds the cache by far suffers less.
+    // A structure that far exceeds the cache suffers less.
     let large = confined(&Operator::grouping(100_000_000, 1_000_000), TENTH);
     assert!((0.9..1.0).contains(&large), "{large}");
 }
@@ -85,7 +86,7 @@ fn confining_a_scan_helps_who_needs_the_cache() {
     assert!(fits[0] > 1.08 && fits[0] > small[0] && fits[0] > exceeds[0], "{small:?} {fits:?} {exceeds:?}");
     let (dictionary, neither) = (gain(10_000_000, 1_000), gain(100_000_000, 1_000));
     assert!(dictionary[0] > 1.2 && dictionary[0] > neither[0], "{dictionary:?} {neither:?}");
-    // Nobody loses, and the scan gains what memory is spared.
+    // Nobody loses, and the scan gains from the memory bandwidth that is saved.
     for gains in [small, fits, exceeds, dictionary, neither] {
         assert!(gains.iter().all(|&gain| gain > 0.98), "{gains:?}");
     }

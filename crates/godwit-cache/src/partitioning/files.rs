@@ -1,4 +1,4 @@
-//! The door to the kernel's files, so that tests can stand behind it.
+//! The interface to the kernel's files, which tests can replace.
 
 use std::fs;
 use std::io::{self, Write};
@@ -19,15 +19,15 @@ impl Default for Paths {
     }
 }
 
-/// What is done with the kernel's files. All calls may come from several threads at once.
+/// Operations on the kernel's files. All of them may be called concurrently.
 pub trait SystemFiles: Send + Sync {
     /// The text of a file.
     fn read(&self, path: &Path) -> io::Result<String>;
-    /// Opens an existing file that takes commands.
+    /// Opens an existing file that accepts commands.
     fn commands(&self, path: &Path) -> io::Result<Box<dyn CommandFile>>;
-    /// Makes a folder; in resctrl that makes a group with its files.
+    /// Creates a folder; in resctrl that creates a group with its files.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
-    /// Removes a folder; in resctrl its threads go to the default group, and its files with it.
+    /// Removes a folder; in resctrl that moves its threads to the default group, and removes its files.
     fn remove_folder(&self, path: &Path) -> io::Result<()>;
     /// Names of the folders in a folder.
     fn folders(&self, path: &Path) -> io::Result<Vec<String>>;
@@ -35,15 +35,15 @@ pub trait SystemFiles: Send + Sync {
     fn link(&self, path: &Path) -> io::Result<PathBuf>;
     /// The calling thread's number in Linux.
     fn thread_id(&self) -> u32;
-    /// True if a thread that was moved stays for a while, to spare moves.
+    /// True if a thread that was moved stays for a while, to save moves.
     fn paces_moves(&self) -> bool {
         true
     }
 }
 
-/// A kernel's file that takes commands. Kept open, since opening it costs more than most commands.
+/// A kernel file that accepts commands. Kept open, since opening it costs more than most commands.
 pub trait CommandFile: Send + Sync {
-    /// Hands `command` to the kernel in one call, as it takes each call for a command of its own.
+    /// Passes `command` to the kernel in a single call, since the kernel treats each call as a separate command.
     fn give(&self, command: &str) -> io::Result<()>;
 }
 

@@ -13,16 +13,16 @@ use super::process::ProcessIdentity;
 use super::{OffReason, Status};
 use crate::{CacheClass, WayMask};
 
-/// Names of the last-level cache in resctrl. The second is there instead if code and data are divided apart; code stays
-/// as it is.
+/// Names of the last-level cache in resctrl. The second one replaces it if code and data are partitioned separately;
+/// code stays as it is.
 const RESOURCES: [&str; 2] = ["L3", "L3DATA"];
-/// How often a folder is made or removed that is busy, and the pause between.
+/// Maximum number of attempts to create or remove a busy folder, and the pause between them.
 const ATTEMPTS_MAX: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(2);
-/// Moves in a row that may fail for a passing reason before partitioning turns itself off.
+/// Number of consecutive moves that may fail for a transient reason before partitioning turns itself off.
 const FAILURES_MAX: u32 = 16;
 
-// Numbers of errors in Linux that have no stable `ErrorKind` in all versions.
+// Linux error numbers that have no stable `ErrorKind` in all versions.
 const ENOENT: i32 = 2;
 const ESRCH: i32 = 3;
 const ENODEV: i32 = 19;
@@ -39,13 +39,13 @@ pub(super) struct Groups {
     masks: ClassMasks,
     home_mask: WayMask,
     moves: AtomicU64,
-    /// Failed moves since the last that succeeded.
+    /// Number of failed moves since the last successful one.
     failures: AtomicU32,
     /// Set once, when partitioning turns itself off.
     failed: OnceLock<OffReason>,
 }
 
-/// A group's folder, and the file that threads are moved by.
+/// A group's folder, and the file through which threads are moved.
 struct Group {
     folder: PathBuf,
     /// Opened at the first move.
@@ -88,7 +88,7 @@ impl Groups {
         let group = |class| Group::new(paths.resctrl.join(name(class)));
         let (polluting, comparable) = (group(CacheClass::Polluting), group(CacheClass::Comparable));
         let (home_mask, masks) = *machine.caches.values().next().expect("a machine has a cache");
-        // From here on, dropping it removes what was made.
+        // From here on, dropping it removes what has been created.
         let groups = Self {
             home: Group::new(machine.home.clone()),
             polluting,
@@ -114,7 +114,7 @@ impl Groups {
         retry_busy(|| self.files.commands(&schemata)?.give(&line)).map_err(|error| self.reason(&error, &schemata, None))
     }
 
-    /// Why `path` couldn't be changed, for users. `classes` are known where one was asked for.
+    /// The reason, for users, why `path` couldn't be changed. `classes` is given if a class was requested.
     fn reason(&self, error: &io::Error, path: &Path, classes: Option<u32>) -> OffReason {
         match (error.raw_os_error(), classes) {
             (Some(ENOSPC), Some(classes)) => OffReason::NoFreeClass { classes },
@@ -155,7 +155,7 @@ impl Groups {
         }
     }
 
-    /// Moves a thread. Returns whether it is to count as moved: also where there is no sense in trying again.
+    /// Moves a thread. Returns whether it counts as moved; that includes cases where there is no point in retrying.
     pub(super) fn move_thread(&self, thread: u32, class: CacheClass) -> bool {
         let group = match class {
             CacheClass::Polluting => &self.polluting,
@@ -185,26 +185,26 @@ impl Groups {
 impl Drop for Groups {
     fn drop(&mut self) {
         for group in [&self.polluting, &self.comparable] {
-            // What can't be removed now, the next start removes.
+            // Groups that can't be removed now are removed at the next start.
             _ = retry_busy(|| self.files.remove_folder(&group.folder));
         }
     }
 }
 
-/// What the kernel says about the machine and our place in it.
+/// What the kernel reports about the machine and our place in it.
 struct Machine {
     resource: &'static str,
     home: PathBuf,
-    /// Classes of the processor.
+    /// Number of the processor's classes.
     classes: u32,
-    /// By cache: home's mask, and those of the classes.
+    /// By cache: the mask of home, and those of the classes.
     caches: BTreeMap<u32, (WayMask, ClassMasks)>,
 }
 
 impl Machine {
     fn read(paths: &Paths, files: &dyn SystemFiles) -> Result<Self, OffReason> {
         let root = &paths.resctrl;
-        // The kernel makes the mount point if the processor has something to offer.
+        // The kernel creates the mount point if the processor supports it.
         if let Err(error) = files.folders(root) {
             return Err(match is_forbidden(&error) {
                 true => OffReason::NotPermitted { path: root.clone() },
@@ -228,7 +228,7 @@ impl Machine {
     }
 }
 
-/// The group that the process is in. Older kernels don't tell; then it is taken to be the default one.
+/// The group that the process is in. Older kernels don't report it; then the default one is assumed.
 fn home(paths: &Paths, files: &dyn SystemFiles) -> Result<PathBuf, OffReason> {
     let membership = paths.proc.join("self/cpu_resctrl_groups");
     let Ok(text) = files.read(&membership) else { return Ok(paths.resctrl.clone()) };
@@ -246,7 +246,8 @@ fn parsed<T>(files: &dyn SystemFiles, path: &Path, parse: impl FnOnce(&str) -> O
     parse(&text).ok_or_else(|| unreadable(text.trim().to_owned()))
 }
 
-/// Removes groups that dead processes left. What fails is left for the next start: it costs classes, not correctness.
+/// Removes groups left behind by dead processes. Groups that can't be removed are left for the next start: they cost
+/// classes, not correctness.
 fn remove_stale(own: &ProcessIdentity, paths: &Paths, files: &dyn SystemFiles) {
     for name in files.folders(&paths.resctrl).unwrap_or_default() {
         if own.is_stale_group(&name, files, &paths.proc) {
@@ -269,7 +270,7 @@ fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
-/// True if a move that failed so will fail again: the group is gone, or not ours to use.
+/// True if a move that failed with this error will fail again: the group is gone, or we may not use it.
 fn is_lasting(error: &io::Error) -> bool {
     is_forbidden(error)
         || error.kind() == ErrorKind::InvalidInput

@@ -1,5 +1,5 @@
-//! A folder that behaves as resctrl and proc do, with faults on demand: for tests, and for measurements where there is no
-//! resctrl. What would be an error of the folder itself is a panic.
+//! A folder that imitates resctrl and proc, with faults on demand: for tests, and for measurements on machines without
+//! resctrl. Errors of the folder itself cause panics.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,14 +20,14 @@ pub(super) const ENOSPC: i32 = 28;
 pub(super) const NAMESPACE: u64 = 4_026_531_836;
 pub(super) const START: u64 = 4_242;
 
-/// What a call did.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Read a file or a link.
     Read,
     /// Wrote to a file.
     Write,
-    /// Made a folder.
+    /// Created a folder.
     Create,
     /// Removed one.
     Remove,
@@ -35,7 +35,7 @@ pub enum Call {
     List,
 }
 
-/// A machine whose caches can be partitioned. Shared, so that a test can look at it while partitioning uses it.
+/// A machine whose caches can be partitioned. Shared, so that a test can inspect it while partitioning uses it.
 #[derive(Clone, Debug)]
 pub struct Imitation(Arc<Inner>);
 
@@ -47,12 +47,12 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Calls that fail: what, with which end of the path, with which error, how often.
+    /// Calls that fail: their kind, the end of their path, the error, and how often.
     faults: Vec<(Call, &'static str, i32, u32)>,
     /// Writes to files called `tasks`: the group, and the thread.
     moves: Vec<(String, String)>,
-    /// The folder of the group that each thread was moved to. As in the kernel, a write to `tasks` is a command; its text is
-    /// no list of the members.
+    /// The folder of the group that each thread was moved to. As in the kernel, a write to `tasks` is a command; the
+    /// file's text isn't a list of the members.
     members: HashMap<String, PathBuf>,
     resource: &'static str,
     ways: u32,
@@ -75,7 +75,7 @@ impl State {
 }
 
 impl Imitation {
-    /// A machine with two caches of `ways` ways and `classes` classes, mounted in a folder of this imitation's own.
+    /// A machine with two caches of `ways` ways and `classes` classes, mounted in a folder of its own.
     pub fn new(folder: &Path, ways: u32, classes: u32) -> Self {
         Self::with_resource(folder, "L3", ways, classes)
     }
@@ -113,12 +113,12 @@ impl Imitation {
         self.0.folder.join("proc")
     }
 
-    /// Where partitioning finds it.
+    /// The paths for partitioning.
     pub fn paths(&self) -> Paths {
         Paths { resctrl: self.root(), proc: self.proc() }
     }
 
-    /// Lets a process live.
+    /// Adds a live process.
     pub(super) fn process(&self, pid: u32, start: u64) {
         let folder = self.proc().join(pid.to_string());
         fs::create_dir_all(&folder).unwrap();
@@ -126,7 +126,7 @@ impl Imitation {
         fs::write(folder.join("stat"), format!("{pid} (a) b (c) {}\n", fields.join(" "))).unwrap();
     }
 
-    /// Makes a group, as somebody else does.
+    /// Creates a group, as if by somebody else.
     pub fn group(&self, name: &str, mask: &str) {
         let folder = self.root().join(name);
         fs::create_dir_all(&folder).unwrap();
@@ -139,27 +139,27 @@ impl Imitation {
         fs::write(group.join("tasks"), "").unwrap();
     }
 
-    /// The next `times` calls of this kind on paths with this end fail.
+    /// Makes the next `times` calls of this kind on paths with this end fail.
     pub fn fail(&self, call: Call, path_end: &'static str, errno: i32, times: u32) {
         self.state().faults.push((call, path_end, errno, times));
     }
 
-    /// Threads that were moved stay for a while, as on a real machine. Tests want to see each move.
+    /// Makes threads stay for a while after a move, as on a real machine. Tests usually want to see each move.
     pub fn pace_moves(&self) {
         self.state().paces_moves = true;
     }
 
-    /// Nothing fails from now on.
+    /// Makes nothing fail from now on.
     pub fn heal(&self) {
         self.state().faults.clear();
     }
 
-    /// How often a thread was told to move, successfully or not.
+    /// Number of attempts to move a thread, successful or not.
     pub fn moves(&self) -> usize {
         self.state().moves.len()
     }
 
-    /// Which threads were told to move to which groups, in order; the default group is "". Later calls begin there.
+    /// The attempts to move threads since the last call, in order: group and thread; the default group is "".
     pub fn take_moves(&self) -> Vec<(String, String)> {
         std::mem::take(&mut self.state().moves)
     }
@@ -172,7 +172,7 @@ impl Imitation {
         names
     }
 
-    /// The folder of the group that `thread` is in, once it was moved; the default group is "".
+    /// The folder of the group that `thread` is in, once it has been moved; the default group is "".
     pub fn group_of(&self, thread: u32) -> Option<String> {
         let state = self.state();
         let folder = state.members.get(&thread.to_string())?;
@@ -213,7 +213,7 @@ impl CommandFile for ImitatedFile {
         } else {
             let group = folder.strip_prefix(self.machine.root()).unwrap().to_string_lossy().into_owned();
             let thread = command.trim().to_owned();
-            // The kernel has one lock for all groups, too.
+            // The kernel, too, has a single lock for all groups.
             let mut state = self.machine.state();
             state.moves.push((group, thread.clone()));
             state.fault(Call::Write, &self.path)?;
@@ -234,7 +234,7 @@ impl SystemFiles for Imitation {
     }
 
     fn commands(&self, path: &Path) -> io::Result<Box<dyn CommandFile>> {
-        // A group that is gone takes none; a file that isn't there can't be opened.
+        // A group that is gone accepts no commands; a file that doesn't exist can't be opened.
         let file = OsFiles.commands(path)?;
         Ok(Box::new(ImitatedFile { machine: self.clone(), path: path.to_owned(), file }))
     }

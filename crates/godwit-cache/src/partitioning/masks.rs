@@ -1,4 +1,4 @@
-//! Which ways a class may fill, and how Linux writes that down.
+//! The ways that a class may fill, and their notation in Linux.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use crate::WayMask;
 /// Parts of the ways, in percent, as in the thesis (section 4.4.2).
 const POLLUTING_PERCENT: u32 = 10;
 const COMPARABLE_PERCENT: u32 = 60;
-/// A single way makes even scans much slower, as all that they load collides in it (thesis, section 4.4.2).
+/// A single way makes even scans much slower, because everything that they load collides in it (thesis, section 4.4.2).
 const CLASS_WAYS_MIN: u32 = 2;
 
-/// What the kernel says about masks of a cache, in `info/L3`.
+/// The kernel's rules for masks of a cache, from `info/L3`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MaskRules {
-    /// All ways there are.
+    /// All existing ways.
     pub(super) all: WayMask,
-    /// Fewest ways in a mask.
+    /// Minimum number of ways in a mask.
     pub(super) bits_min: u32,
     /// Ways that devices fill, too.
     pub(super) shareable: WayMask,
@@ -30,10 +30,10 @@ pub(super) struct ClassMasks {
 }
 
 impl MaskRules {
-    /// Cuts masks out of `home`, the ways that the process may fill now.
+    /// Cuts the classes' masks out of `home`, the ways that the process may currently fill.
     ///
-    /// Both are runs of neighbours, as processors demand, at the two ends of the longest run, and so disjoint.
-    /// Polluters get the end with more of the ways that devices fill: data lives shortly there anyway, and the other
+    /// Both are contiguous runs, as processors require, at the two ends of the longest run, and thus disjoint.
+    /// Polluters get the end with more of the ways that devices fill: data is short-lived there anyway, and the other
     /// ways stay clean.
     pub(super) fn class_masks(&self, home: WayMask) -> Result<ClassMasks, OffReason> {
         let (first, ways) = (home & self.all).longest_run();
@@ -56,7 +56,7 @@ impl MaskRules {
 }
 
 /// The masks of one resource, one per cache of the machine, from the text of a `schemata` file: lines such as
-/// `L3:0=fffff;1=fffff`. `None` if the resource isn't there or its line isn't understood.
+/// `L3:0=fffff;1=fffff`. `None` if the resource is missing or its line isn't understood.
 pub(super) fn parse_schemata(text: &str, resource: &str) -> Option<BTreeMap<u32, WayMask>> {
     let domains = text.lines().find_map(|line| line.trim().strip_prefix(resource)?.strip_prefix(':'))?;
     domains
@@ -74,7 +74,7 @@ pub(super) fn schemata_line(resource: &str, masks: impl Iterator<Item = (u32, Wa
     format!("{resource}:{}\n", domains.join(";"))
 }
 
-/// A mask in hexadecimal.
+/// Parses a mask in hexadecimal.
 pub(super) fn parse_mask(text: &str) -> Option<WayMask> {
     u64::from_str_radix(text.trim(), 16).ok().map(WayMask::from_bits)
 }
@@ -95,12 +95,12 @@ mod tests {
 
     #[test]
     fn masks_of_machines() {
-        // The thesis's: 20 ways, two of them shared with devices or not.
+        // The thesis's machine: 20 ways, with and without two that are shared with devices.
         assert_eq!(masks(rules(20, 1, 0), 0xfffff), Some((0x3, 0xfff00)));
         assert_eq!(masks(rules(20, 1, 0xc0000), 0xfffff), Some((0xc0000, 0x00fff)));
         assert_eq!(masks(rules(11, 1, 0x600), 0x7ff), Some((0x600, 0x07f)));
         assert_eq!(masks(rules(16, 1, 0), 0xffff), Some((0x3, 0xffc0)));
-        // An administrator left us eight ways in the middle.
+        // An administrator has left us eight ways in the middle.
         assert_eq!(masks(rules(20, 1, 0xc0000), 0x0ff00), Some((0x00300, 0x0f800)));
         assert_eq!(masks(rules(4, 2, 0), 0xf), Some((0x3, 0xc)));
         assert_eq!(masks(rules(20, 4, 0), 0xfffff), Some((0xf, 0xfff00)));

@@ -7,9 +7,8 @@
 //!   godwit-…-polluting/   schemata  L3:0=3;1=3             tasks ◀─ a thread's number ─┐     CacheClass::Polluting
 //!   godwit-…-comparable/  schemata  L3:0=fff00;1=fff00     tasks ◀─ when it enters ────┘     CacheClass::Comparable
 //! ```
-//!
-//! *Sensitive* needs no group of its own: it means what the process had before. That spares one of the processor's few
-//! classes, leaves other threads where they are, and never gives back ways that an administrator took away:
+//! *Sensitive* needs no group of its own: it means whatever the process had before. That saves one of the processor's
+//! few classes, leaves other threads where they are, and never gives back ways that an administrator has taken away:
 //! all masks are cut out of home's.
 
 #[cfg(feature = "partitioning")]
@@ -42,8 +41,9 @@ use crate::CacheClass;
 use groups::Groups;
 
 /// After a move, a thread stays for this multiple of the move's duration: moves take at most 1/400 of its time. A short
-/// pipeline may run in the wrong class meanwhile, which costs speed, never a result. With an imitated resctrl, a move takes
-/// 25 µs; without the pause, moves took about 0.7 % of TPC-H at scale factor 1 (`bench/insight.py --parts switching`).
+/// pipeline may run in the wrong class meanwhile, which costs speed, never a result. With an imitated resctrl, a move
+/// takes 25 µs; without the pause, moves took about 0.7 % of TPC-H at scale factor 1 (`bench/insight.py --parts
+/// switching`).
 const PAUSE_FACTOR: u32 = 400;
 /// The longest pause: two of the scheduler's quanta, however long a move had to wait.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
@@ -51,10 +51,10 @@ const PAUSE_MAX: Duration = Duration::from_millis(20);
 /// The setting `cache_partitioning`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// On where it is possible; where it isn't, off, with the reason.
+    /// On if possible; otherwise off, with the reason.
     #[default]
     Auto,
-    /// On; an error where it isn't possible.
+    /// On; an error if that isn't possible.
     On,
     /// Off.
     Off,
@@ -64,8 +64,8 @@ impl Named for Mode {
     const NAMES: &'static [(&'static str, Self)] = &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)];
 }
 
-/// The partitions of the last-level cache for one process; databases of a process should share one, as processors have
-/// few classes. Made once, then only read: threads keep their own state in a [`ThreadPlace`].
+/// The partitions of the last-level cache for one process; databases of a process should share it, because processors
+/// have few classes. Created once, then only read: threads keep their own state in a [`ThreadPlace`].
 pub struct CachePartitioning(State);
 
 enum State {
@@ -75,9 +75,9 @@ enum State {
 }
 
 impl CachePartitioning {
-    /// Removes groups of dead processes and makes groups for this one.
+    /// Removes groups of dead processes and creates groups for this one.
     ///
-    /// Errors: with [`Mode::On`], the reason why it isn't possible. [`Mode::Auto`] is off then.
+    /// Errors: with [`Mode::On`], the reason why partitioning isn't possible. With [`Mode::Auto`], it is then off.
     pub fn start(mode: Mode) -> Result<Self, OffReason> {
         #[cfg(not(feature = "partitioning"))]
         let impossible = OffReason::NotBuilt;
@@ -93,7 +93,7 @@ impl CachePartitioning {
         }
     }
 
-    /// As [`start`](Self::start), with files elsewhere or of another make.
+    /// [`start`](Self::start) with files elsewhere, or imitated ones.
     #[cfg(feature = "partitioning")]
     pub fn start_with(mode: Mode, paths: Paths, files: Box<dyn SystemFiles>) -> Result<Self, OffReason> {
         if mode == Mode::Off {
@@ -106,8 +106,8 @@ impl CachePartitioning {
         }
     }
 
-    /// The partitions that the databases of this process share; made if there are none. Off, with the reason, where it
-    /// isn't possible.
+    /// The partitions that the databases of this process share; created if there are none. Off, with the reason, if
+    /// partitioning isn't possible.
     pub fn of_process() -> Arc<Self> {
         static OF_PROCESS: Mutex<Weak<CachePartitioning>> = Mutex::new(Weak::new());
         let mut of_process = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +124,7 @@ impl CachePartitioning {
         Self(State::Off(reason))
     }
 
-    /// How it stands now; it may turn itself off while it runs.
+    /// The current status; partitioning may turn itself off while it runs.
     pub fn status(&self) -> Status {
         match &self.0 {
             State::Off(reason) => Status::Off(reason.clone()),
@@ -142,8 +142,8 @@ impl CachePartitioning {
         }
     }
 
-    /// The place of the calling thread, which must not have another one. Where it is isn't known until it enters a
-    /// class: threads inherit that of the thread that started them.
+    /// The place of the calling thread, which must not have another one. Its class is unknown until it enters one:
+    /// threads inherit that of the thread that started them.
     pub fn thread(self: &Arc<Self>) -> ThreadPlace {
         let thread = match &self.0 {
             State::Off(_) => 0,
@@ -163,7 +163,7 @@ impl CachePartitioning {
         }
     }
 
-    /// True if threads stay for a while where they moved.
+    /// True if threads stay for a while after a move.
     fn paces_moves(&self) -> bool {
         match &self.0 {
             State::Off(_) => false,
@@ -172,7 +172,7 @@ impl CachePartitioning {
         }
     }
 
-    /// The class in which threads should be that want `class`.
+    /// The class that threads should be in if they want `class`.
     #[cfg_attr(not(feature = "partitioning"), expect(unused_variables))]
     fn effective(&self, class: CacheClass) -> CacheClass {
         match &self.0 {
@@ -186,7 +186,7 @@ impl CachePartitioning {
 /// Whether the cache is partitioned, for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It isn't.
+    /// It isn't, for this reason.
     Off(OffReason),
     /// It is.
     On {
@@ -196,7 +196,7 @@ pub enum Status {
         comparable_ways: u32,
         /// Ways of the sensitive class there: all that the process may fill.
         sensitive_ways: u32,
-        /// How often a thread was moved.
+        /// Number of moves of threads.
         moves: u64,
     },
 }
@@ -220,22 +220,23 @@ impl fmt::Display for Status {
     }
 }
 
-/// A thread's class, and what moves it. Belongs to the thread that made it; when dropped, the thread goes home.
+/// A thread's class, and the means to move it. Belongs to the thread that created it; when dropped, the thread goes
+/// home.
 pub struct ThreadPlace {
     partitioning: Arc<CachePartitioning>,
     thread: u32,
-    /// `None`: not known.
+    /// `None` if unknown.
     class: Option<CacheClass>,
     /// The end of the pause after a move.
     stays_until: Option<Instant>,
-    /// The number is that of the thread that made it.
+    /// The number is that of the thread that created it.
     not_send: PhantomData<*const ()>,
 }
 
 impl ThreadPlace {
-    /// Confines this thread to the ways of `class` from here on. Costs a comparison if it is there already, else a
-    /// write to a kernel's file (the thesis measured less than 100 µs); soon after a move, the thread stays where it is.
-    /// Never fails: where the kernel doesn't move the thread, it stays, and is moved at the next call or, if that won't
+    /// Confines this thread to the ways of `class` from now on. Costs a comparison if it is already there, otherwise a
+    /// write to a kernel file (the thesis measured less than 100 µs); soon after a move, the thread stays where it is.
+    /// Never fails: if the kernel doesn't move the thread, it stays, and is moved at the next call or, if that won't
     /// help, partitioning turns itself off.
     pub fn enter(&mut self, class: CacheClass) {
         let class = self.partitioning.effective(class);
@@ -258,7 +259,7 @@ impl ThreadPlace {
         }
     }
 
-    /// Where the thread is; `None` if it wasn't moved yet.
+    /// The class that the thread is in; `None` if it hasn't been moved yet.
     pub fn class(&self) -> Option<CacheClass> {
         self.class
     }

@@ -18,12 +18,12 @@ pub enum OffReason {
         /// Where it belongs.
         root: PathBuf,
     },
-    /// The processor can't partition its last-level cache, or the kernel doesn't know how.
+    /// The processor can't partition its last-level cache, or the kernel doesn't support it.
     NoCacheAllocation {
-        /// Where it would show.
+        /// Where it would show up.
         root: PathBuf,
     },
-    /// This user may not do it.
+    /// This user isn't permitted to do it.
     NotPermitted {
         /// What isn't permitted.
         path: PathBuf,
@@ -32,24 +32,24 @@ pub enum OffReason {
     TooFewWays {
         /// Neighbouring ways that the process may fill.
         ways: u32,
-        /// How many are needed.
+        /// Number of ways needed.
         needed: u32,
     },
     /// All classes of the processor are in use.
     NoFreeClass {
-        /// How many it has.
+        /// Number of classes that it has.
         classes: u32,
     },
-    /// Something that the kernel wrote isn't understood.
+    /// Something that the kernel reports isn't understood.
     Unreadable {
-        /// Where.
+        /// The file.
         path: PathBuf,
         /// What it says, or why it can't be read.
         found: String,
     },
-    /// The kernel refused; at the start, or later: then threads have gone back to the whole cache.
+    /// The kernel refused, at the start or later; in the latter case threads have gone back to the whole cache.
     Refused {
-        /// What was changed.
+        /// The file or folder to be changed.
         path: PathBuf,
         /// Why not, in the kernel's words.
         why: String,

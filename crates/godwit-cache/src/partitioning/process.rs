@@ -1,4 +1,4 @@
-//! Names of groups, from which anybody can tell whether the process that made them is alive.
+//! Names of groups, from which anyone can tell whether the process that created them is alive.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +11,7 @@ const PREFIX: &str = "godwit";
 /// A process, distinct from a later one with the same number, and from those of other containers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessIdentity {
-    /// The name space in which `pid` means something, by its inode number.
+    /// The namespace in which `pid` is valid, by its inode number.
     namespace: u64,
     pid: u32,
     /// When it started, in the kernel's clock ticks.
@@ -27,7 +27,7 @@ impl ProcessIdentity {
         Some(Self { namespace, pid, start: start_time(files, proc, pid)? })
     }
 
-    /// Reads a group's name.
+    /// Parses a group's name.
     fn of_group(name: &str) -> Option<Self> {
         let mut parts = name.split('-');
         if parts.next()? != PREFIX {
@@ -36,12 +36,12 @@ impl ProcessIdentity {
         let namespace = parts.next()?.parse().ok()?;
         let pid = parts.next()?.parse().ok()?;
         let start = parts.next()?.parse().ok()?;
-        // The instance, the class, and no more.
+        // The instance, the class, and nothing else.
         let (_instance, _class) = (parts.next()?.parse::<u32>().ok()?, parts.next()?);
         parts.next().is_none().then_some(Self { namespace, pid, start })
     }
 
-    /// Names for the groups of one more instance in this process.
+    /// Names for the groups of another instance in this process.
     pub(super) fn group_names(&self) -> impl Fn(CacheClass) -> String {
         static INSTANCES: AtomicU32 = AtomicU32::new(0);
         let instance = INSTANCES.fetch_add(1, Ordering::Relaxed);
@@ -56,8 +56,8 @@ impl ProcessIdentity {
         }
     }
 
-    /// True if `name` is a group that a dead process left. In doubt it isn't: processes of other name spaces can't be
-    /// seen from here.
+    /// True if `name` is a group left behind by a dead process. False if in doubt: processes of other namespaces can't
+    /// be seen from here.
     pub(super) fn is_stale_group(&self, name: &str, files: &dyn SystemFiles, proc: &Path) -> bool {
         let Some(owner) = Self::of_group(name) else { return false };
         owner.namespace == self.namespace && start_time(files, proc, owner.pid) != Some(owner.start)

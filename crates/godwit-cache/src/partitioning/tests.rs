@@ -1,4 +1,4 @@
-//! The life of groups in an imitated resctrl, and everything that can go wrong with them.
+//! Tests the life of groups in an imitated resctrl, and everything that can go wrong with them.
 
 use std::fs;
 use std::ops::Deref;
@@ -71,7 +71,7 @@ fn groups_are_made_used_and_removed() {
 
     let mut place = partitioning.thread();
     for (class, group, moves) in [
-        // Where it was isn't known.
+        // Its earlier class isn't known.
         (Sensitive, "", 1),
         (Polluting, "polluting", 2),
         (Polluting, "polluting", 2),
@@ -125,7 +125,7 @@ fn modes() {
     let mut place = off.thread();
     place.enter(Polluting);
     assert_eq!((place.class(), machine.moves()), (None, 0));
-    // On the machine that runs this test, whatever it has, nothing panics.
+    // Nothing panics on the machine that runs this test, whatever it supports.
     let shared = CachePartitioning::of_process();
     assert_eq!(shared.is_on(), matches!(shared.status(), Status::On { .. }));
     assert_eq!(Arc::ptr_eq(&shared, &CachePartitioning::of_process()), shared.is_on());
@@ -176,7 +176,7 @@ fn refusals_at_the_start() {
     machine.fail(Call::Create, "polluting", EPERM, 1);
     assert!(matches!(reason(&machine), OffReason::NotPermitted { .. }));
 
-    // Busy for a moment, or for good.
+    // Busy for a moment, or permanently.
     machine.fail(Call::Create, "comparable", EBUSY, 2);
     drop(start(&machine).unwrap());
     machine.heal();
@@ -217,7 +217,7 @@ fn stale_groups_are_removed_and_others_stay() {
         format!("godwit-{NAMESPACE}-{}-5-3-comparable", pid + 2),
     ];
     stay.iter().chain(&go).for_each(|group| machine.group(group, "3"));
-    // What can't be removed at once is tried again, what can't be removed at all is left.
+    // Removals that fail at first are retried; groups that can't be removed at all are left.
     machine.fail(Call::Remove, "-78-0-polluting", EBUSY, 2);
     let partitioning = start(&machine).unwrap();
     let mut expected = stay.to_vec();
@@ -281,7 +281,7 @@ fn passing_failures_of_moves() {
     let machine = imitated(20, 16);
     let partitioning = start(&machine).unwrap();
     let mut place = partitioning.thread();
-    // Busy: the thread stays, and is moved next time.
+    // Busy: the thread stays, and is moved the next time.
     machine.fail(Call::Write, "polluting/tasks", EBUSY, 1);
     place.enter(Polluting);
     assert_eq!(place.class(), None);
@@ -294,7 +294,7 @@ fn passing_failures_of_moves() {
     place.enter(Comparable);
     assert_eq!(machine.moves(), moves);
     assert!(matches!(partitioning.status(), Status::On { .. }));
-    // A success in between forgives; sixteen failures in a row don't.
+    // A success in between resets the count; sixteen failures in a row turn it off.
     machine.fail(Call::Write, "polluting/tasks", EBUSY, 15);
     (0..15).for_each(|_| place.enter(Polluting));
     place.enter(Polluting);
@@ -340,7 +340,7 @@ fn lasting_failures_turn_it_off() {
         assert_eq!((place.class(), group_of(&machine).as_str()), (Some(Comparable), "comparable"));
         let Status::Off(reason) = partitioning.status() else { panic!("it is off") };
         assert_eq!(matches!(reason, OffReason::NotPermitted { .. }), errno == EPERM);
-        // From now on threads go home, whatever they want.
+        // From now on threads go home, whatever class they want.
         place.enter(Polluting);
         assert_eq!((place.class(), group_of(&machine).as_str()), (Some(Sensitive), ""));
         let moves = machine.moves();
@@ -362,7 +362,7 @@ fn groups_that_somebody_removed() {
     let mut place = partitioning.thread();
     place.enter(Polluting);
     assert!(partitioning.status().to_string().starts_with("off: the kernel refused a change of"));
-    // Even home may be lost; then nothing helps, and nothing is tried forever.
+    // Even home may be lost; then nothing helps, and moves aren't retried forever.
     fs::remove_file(machine.root().join("tasks")).unwrap();
     place.enter(Comparable);
     assert_eq!(place.class(), Some(Sensitive));
@@ -372,7 +372,7 @@ fn groups_that_somebody_removed() {
 fn an_ordinary_folder_isnt_resctrl() {
     let machine = imitated(20, 16);
     let started = CachePartitioning::start_with(Mode::On, machine.paths(), Box::new(OsFiles));
-    // The folder was made, but no files came with it.
+    // The folder was created, but without any files.
     let Err(OffReason::Refused { path, .. }) = started else { panic!("nothing answers") };
     assert!(path.ends_with("schemata"));
     assert_eq!(machine.groups(), [""; 0]);

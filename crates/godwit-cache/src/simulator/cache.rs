@@ -3,7 +3,7 @@
 use super::plru::Tree;
 use crate::WayMask;
 
-/// No line has this number, as it would start at the end of the address space.
+/// No line has this number: it would start at the end of the address space.
 const EMPTY: u64 = u64::MAX;
 
 /// Size and shape of a cache.
@@ -18,7 +18,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// A cache of `bytes`, which must be a multiple of a way of whole lines.
+    /// A cache of `bytes`, which must divide evenly into ways of whole lines.
     pub fn of_size(bytes: u64, ways: u32, line_bytes: u64) -> Self {
         let sets = bytes / line_bytes / u64::from(ways);
         let geometry = Self { sets, ways, line_bytes };
@@ -32,33 +32,32 @@ impl Geometry {
     }
 }
 
-/// Which line goes when a set is full.
+/// Which line is evicted when a set is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replacement {
-    /// The one used longest ago.
+    /// The least recently used one.
     Lru,
-    /// About that one, with a bit per pair of halves, as hardware does it.
+    /// Approximately that one, with a bit per pair of halves, as in hardware.
     TreePlru,
     /// The one that is expected to be used again last: re-reference interval prediction (Jaleel, Theobald, Steely,
     /// Emer, "High Performance Cache Replacement Using Re-Reference Interval Prediction", 2010), its static form with
-    /// two bits. A line that was used again outlives those of a stream; last-level caches of servers do something like
-    /// it.
+    /// two bits. A line that is reused outlives those of a stream; last-level caches of servers do something similar.
     Rrip,
 }
 
-/// Ages of lines under [`Replacement::Rrip`]: that of one just loaded, and that of one which may go. One that was hit
-/// has 0.
+/// Ages of lines under [`Replacement::Rrip`]: that of a line just loaded, and that of one that may be evicted. A line
+/// that was hit has age 0.
 const LOADED_AGE: u64 = 2;
 const OLDEST_AGE: u64 = 3;
 
-/// What a lookup found.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// The line was there.
     Hit,
-    /// It wasn't, and now is, in the place of another line or an empty one.
+    /// It wasn't, and has been loaded, in place of another line or into an empty way.
     Miss {
-        /// The line that had to go.
+        /// The line that was evicted.
         evicted: Option<u64>,
     },
 }
@@ -67,12 +66,12 @@ pub enum Lookup {
 pub struct Cache {
     geometry: Geometry,
     replacement: Replacement,
-    /// By set, then way.
+    /// Line numbers by set, then by way.
     lines: Vec<u64>,
     /// When each was used last, with [`Replacement::Lru`]; its age, with [`Replacement::Rrip`].
     used: Vec<u64>,
     clock: u64,
-    /// By set; with [`Replacement::TreePlru`] only.
+    /// By set; only with [`Replacement::TreePlru`].
     trees: Vec<Tree>,
 }
 
@@ -99,7 +98,7 @@ impl Cache {
         self.access_slot(line, mask).1
     }
 
-    /// As [`access`](Self::access), with the place where the line is now.
+    /// [`access`](Self::access) that also returns the slot where the line is now.
     pub(super) fn access_slot(&mut self, line: u64, mask: WayMask) -> (usize, Lookup) {
         debug_assert!(line != EMPTY);
         let (set, first) = self.set_of(line);
@@ -143,7 +142,7 @@ impl Cache {
             Replacement::Rrip => {
                 let oldest = permitted().rev().max_by_key(|&way| self.used[first + way]);
                 let oldest = oldest.expect("the mask has a way of this cache");
-                // All age together until one may go.
+                // All lines age together until one may be evicted.
                 let aging = OLDEST_AGE - self.used[first + oldest];
                 permitted().for_each(|way| self.used[first + way] += aging);
                 oldest
@@ -151,7 +150,7 @@ impl Cache {
         }
     }
 
-    /// Notes a use; `age` is that of the line afterwards.
+    /// Records a use; `age` is that of the line afterwards.
     fn touch(&mut self, set: usize, way: usize, age: u64) {
         match self.replacement {
             Replacement::Lru => {

@@ -3,7 +3,7 @@
 use super::cache::{Cache, Geometry, Lookup, Replacement};
 use crate::WayMask;
 
-/// One set in `one_in` is simulated: those of the lines whose number is a multiple of it.
+/// One set in `one_in` is simulated: the sets of the lines whose number is a multiple of `one_in`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetSampling {
     /// A power of two; 1 simulates everything.
@@ -11,7 +11,7 @@ pub struct SetSampling {
 }
 
 impl SetSampling {
-    /// A cache's simulated part.
+    /// The simulated part of a cache.
     fn part(self, geometry: Geometry) -> Geometry {
         assert!(self.one_in.is_power_of_two(), "one set in a power of two is simulated");
         assert!(
@@ -37,21 +37,21 @@ pub enum Level {
 
 /// Private caches of up to 64 cores above an inclusive shared one.
 pub struct Hierarchy {
-    /// Of an address, its line; of a line, its number among those that are simulated. As shifts: most accesses end
-    /// there.
+    /// Shifts from an address to its line, and from a line to its number among the simulated ones: most accesses need
+    /// nothing else.
     line_bits: u32,
     sampling_bits: u32,
     private: Vec<Cache>,
     private_ways: WayMask,
     shared: Cache,
-    /// By place in the shared cache: the cores that have got the line since it came, one bit each.
+    /// By slot in the shared cache: the cores that have fetched the line since it was loaded, one bit each.
     holders: Vec<u64>,
     inclusive: bool,
 }
 
 impl Hierarchy {
-    /// `private` is what each of `cores` has for its own; always LRU. If `inclusive`, a line that leaves the shared
-    /// cache leaves all others.
+    /// `private` is the cache that each of `cores` has to itself; always LRU. If `inclusive`, a line that leaves the
+    /// shared cache also leaves all private ones.
     pub fn new(
         cores: usize,
         private: Geometry,
@@ -76,8 +76,8 @@ impl Hierarchy {
         }
     }
 
-    /// An access of `core` to the line at `address`; what it loads fills the shared cache's ways of `mask`. `None` if
-    /// the line's sets aren't simulated.
+    /// An access of `core` to the line at `address`; a line that it loads fills the shared cache's ways in `mask`.
+    /// `None` if the line's sets aren't simulated.
     pub fn access(&mut self, core: usize, address: u64, mask: WayMask) -> Option<Level> {
         let line = address >> self.line_bits;
         let simulated = line >> self.sampling_bits;

@@ -10,15 +10,15 @@
 //!   └──────────────┘                           and takes it from the cores' caches, too (inclusion)
 //! ```
 //!
-//! Inclusion matters: lines that a core uses all the time hit in its private cache, so that the shared one takes them
-//! for unused and evicts them under a stream. Processors with an exclusive or non-inclusive shared cache don't suffer
-//! from that; see [`Hierarchy::new`].
+//! Inclusion matters: lines that a core uses all the time hit in its private cache, so the shared one considers them
+//! unused and evicts them under a stream. Processors with an exclusive or non-inclusive shared cache don't suffer from
+//! that; see [`Hierarchy::new`].
 //!
-//! *Set sampling* makes runs short: of the sets of all caches only one in n is simulated ([`SetSampling`]), and
-//! accesses that map to others cost next to nothing. Sets are independent, so hit ratios are those of the whole within
-//! chance.
+//! *Set sampling* makes runs short: only one in n sets of all caches is simulated ([`SetSampling`]), and accesses that
+//! map to others cost next to nothing. Sets are independent, so hit ratios are those of the whole, up to sampling
+//! error.
 //!
-//! Left out: writing back what was changed, prefetchers, instructions, the hash by which processors choose a slice.
+//! Left out: write-backs, prefetchers, instructions, and the hash by which processors choose a slice.
 
 mod cache;
 mod hierarchy;

@@ -1,15 +1,16 @@
-//! Tree pseudo-LRU: a bit per inner node of a binary tree over the ways tells which half was used longer ago.
+//! Tree pseudo-LRU: a bit per inner node of a binary tree over the ways tells which half was used less recently.
 
 use crate::WayMask;
 
-/// The bits of one set, numbered as in a heap from 1; set: the upper half was used longer ago.
+/// The bits of one set, numbered as in a heap, starting at 1; a set bit means that the upper half was used less
+/// recently.
 ///
 /// The tree has as many leaves as the next power of two; leaves beyond the last way are never permitted.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Tree(u64);
 
 impl Tree {
-    /// Notes a use of `way`: every node above it points away from it.
+    /// Records a use of `way`: makes every node above it point away from it.
     pub(super) fn touch(&mut self, way: u32, ways: u32) {
         let mut node = way + ways.next_power_of_two();
         while node > 1 {
@@ -19,7 +20,7 @@ impl Tree {
         }
     }
 
-    /// The way to evict among those of `mask`, of which there must be one: follows the bits, except where the half that
+    /// The way to evict among those in `mask`, which must not be empty: follows the bits, except where the half that
     /// they point to has no permitted way.
     pub(super) fn victim(self, mask: WayMask, ways: u32) -> u32 {
         let leaves = ways.next_power_of_two();

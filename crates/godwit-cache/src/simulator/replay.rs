@@ -1,43 +1,43 @@
-//! Loads of a real program in a last-level cache of which they get a part.
+//! Replays the loads of a real program in a part of a last-level cache.
 
 use super::{Geometry, Hierarchy, Level, Replacement, SetSampling};
 use crate::model::Costs;
 use crate::{CacheSizes, WayMask};
 
-/// Threads that have a core of their own; others share those.
+/// Maximum number of threads with a core of their own; further ones share those.
 const CORES_MAX: usize = 64;
-/// What a core's own cache is taken to have.
+/// Assumed number of ways of a core's own cache.
 const PRIVATE_WAYS: u32 = 8;
-/// Shares of the ways, in percent: what polluting and comparable pipelines get, and all.
+/// Shares of the ways, in percent: those of polluting and comparable pipelines, and all ways.
 pub const SHARES_PERCENT: [u32; 3] = [10, 60, 100];
 
-/// Where loads of one structure hit, for each of [`SHARES_PERCENT`].
+/// Where the loads of one structure hit, for each of [`SHARES_PERCENT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
-    /// All loads.
+    /// Number of all loads.
     pub loads: u64,
-    /// Those that the core's own cache had.
+    /// Number of hits in the core's own cache.
     pub private: [u64; 3],
-    /// Those that the last-level cache had.
+    /// Number of hits in the last-level cache.
     pub shared: [u64; 3],
 }
 
 impl Hits {
-    /// Which share of the loads that the core's own cache didn't have hit in the last-level cache, with the `i`-th share of its ways.
-    /// `None`: there were none.
+    /// The share of the loads missing in the core's own cache that hit in the last-level cache, with the `i`-th share
+    /// of its ways. `None` if there were none.
     pub fn shared_ratio(&self, i: usize) -> Option<f64> {
         let below = self.loads - self.private[i];
         (below > 0).then(|| self.shared[i] as f64 / below as f64)
     }
 
-    /// What a load takes on average, in nanoseconds, if it overlaps others as lookups at random do.
+    /// Average time of a load, in nanoseconds, if it overlaps others as random lookups do.
     pub fn nanos_per_load(&self, i: usize, costs: &Costs) -> f64 {
         let memory = self.loads - self.private[i] - self.shared[i];
         let times = [self.private[i], self.shared[i], memory].into_iter().zip(costs.random_ns);
         times.map(|(loads, nanos)| loads as f64 * nanos).sum::<f64>() / self.loads.max(1) as f64
     }
 
-    /// Adds those of another structure.
+    /// Adds the hits of another structure.
     pub fn add(&mut self, other: &Hits) {
         self.loads += other.loads;
         for i in 0..SHARES_PERCENT.len() {
@@ -65,7 +65,7 @@ impl Replay {
         let ways = sizes.ways.clamp(1, 64);
         let shared = geometry(sizes.last_level_bytes, ways);
         let caches = SHARES_PERCENT.map(|percent| {
-            // Never a single way: all that a scan loads would collide in it.
+            // Never a single way: everything that a scan loads would collide in it.
             let part = ((ways * percent + 50) / 100).clamp(2.min(ways), ways);
             let whole = SetSampling { one_in: 1 };
             (Hierarchy::new(cores, private, shared, Replacement::Rrip, false, whole), WayMask::run(0, part))
@@ -73,7 +73,7 @@ impl Replay {
         Self { caches, cores }
     }
 
-    /// A thread loads from `address`, which belongs to a structure.
+    /// Simulates a load of a thread from `address`, which belongs to a structure.
     pub fn load(&mut self, thread: usize, address: u64, structure: &mut Hits) {
         structure.loads += 1;
         for (i, (cache, mask)) in self.caches.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! The simulator against lists that are kept in order of use.
+//! Tests the simulator against lists that are kept in order of use.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::plru::Tree;
 use super::{Cache, Geometry, Hierarchy, Level, Lookup, Replacement, SetSampling};
 use crate::WayMask;
 
-/// Full LRU, plainly: per set, all lines with their way, used last at the end.
+/// Naive full LRU: per set, all lines with their way, the most recently used at the end.
 struct NaiveLru {
     sets: Vec<Vec<(u64, u32)>>,
     ways: u32,
@@ -54,7 +54,7 @@ proptest! {
         }
     }
 
-    /// With one private way of one set, nearly everything reaches the shared cache; inclusion shows in what hits above
+    /// With one private way of one set, nearly everything reaches the shared cache; inclusion shows in the hits above
     /// it.
     #[test]
     fn a_hierarchy_is_two_lists(
@@ -84,8 +84,8 @@ proptest! {
         }
     }
 
-    /// Under any policy, lines that were only ever loaded under one mask lie in its ways: what one class loads never
-    /// evicts what lies in others' ways.
+    /// Under any policy, lines that were only ever loaded under one mask lie in its ways: loads of one class never
+    /// evict lines in others' ways.
     #[test]
     fn masks_confine(policy in prop_oneof![Just(Replacement::Lru), Just(Replacement::TreePlru), Just(Replacement::Rrip)], ways in 4u32..=20,
                      lines in prop::collection::vec(0u64..400, 50..500)) {
@@ -119,7 +119,7 @@ proptest! {
         }
     }
 
-    /// One set in n sees the same hits as those sets do in the whole.
+    /// Simulating one set in n gives the same hits as those sets have in a full simulation.
     #[test]
     fn sampled_sets_are_the_same_sets(steps in prop::collection::vec((0usize..2, 0u64..300, 1u64..16), 1..800)) {
         let private = Geometry { sets: 4, ways: 2, line_bytes: 64 };
@@ -151,7 +151,7 @@ fn plru_sequences() {
     assert_eq!(tree.victim(WayMask::all(4), 4), 0);
     tree.touch(0, 4);
     assert_eq!(tree.victim(WayMask::all(4), 4), 2);
-    // Masks turn it aside: only the lower half; only the way used last.
+    // Masks divert it: only the lower half; only the way used last.
     assert_eq!(tree.victim(WayMask::run(0, 2), 4), 1);
     assert_eq!(tree.victim(WayMask::run(0, 1), 4), 0);
     // Twenty ways: leaves 20 to 31 don't exist.
@@ -172,8 +172,8 @@ fn rrip_keeps_what_was_used_again() {
         assert_eq!(access(line), Lookup::Miss { evicted: None });
     }
     assert_eq!([access(1), access(2)], [Lookup::Hit; 2]);
-    // A stream evicts itself, where LRU would evict 1 and 2 after two more lines. They age with each round, and go
-    // after three.
+    // A stream evicts itself, where LRU would evict 1 and 2 after two more lines. They age with each round, and are
+    // evicted after three.
     let evicted: Vec<u64> = (103..110)
         .map_while(|line| match access(line) {
             Lookup::Miss { evicted } => evicted,

@@ -27,14 +27,14 @@ pub(super) struct Compactor {
     keeps_order: bool,
     learner: Mutex<Learner>,
     totals: Mutex<Counts>,
-    /// Metrics of the operator before, which show what was done with its chunks.
+    /// Metrics of the preceding operator, which show how its chunks were compacted.
     shown_at: Arc<OperatorMetrics>,
     account: CompactionAccount,
     /// Metrics of the compactor itself: what it emits and how long it takes.
     metrics: Arc<OperatorMetrics>,
 }
 
-/// What passed a compactor.
+/// Counts of what went through a compactor.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     arrived: FlowCounts,
@@ -103,7 +103,7 @@ impl Transform for Compactor {
 }
 
 impl Compactor {
-    /// Takes over a worker's counts.
+    /// Adds a worker's counts.
     fn add(&self, counts: Counts) {
         self.traffic.note(self.point, counts.arrived, counts.left);
         let mut totals = self.totals.lock();
@@ -112,9 +112,9 @@ impl Compactor {
         totals.rows_copied += counts.rows_copied;
     }
 
-    /// Shows what was done so far at the operator before.
+    /// Publishes the counts so far in the metrics of the preceding operator.
     fn show(&self, threshold: usize) {
-        // Held to the end: the last to count is the last to show.
+        // Locked until the end: whoever counted last also publishes last.
         let totals = self.totals.lock();
         let Counts { arrived, left, rows_copied } = *totals;
         let learner = self.learner.lock();
@@ -128,9 +128,9 @@ impl Compactor {
 /// Where the threshold comes from.
 #[derive(Clone, Copy)]
 enum Rule {
-    /// Everything is collected until a chunk is completely full.
+    /// Every chunk is buffered until a full chunk has been collected.
     Full,
-    /// It stays as it is.
+    /// A constant threshold.
     Fixed,
     /// The cost model.
     Modelled,
@@ -145,19 +145,19 @@ enum Phase {
     Waits,
     /// It measures how fast an arm is.
     Measures(Arm),
-    /// It lets the chunks of this many rounds pass, with the best arm so far.
+    /// It uses the best arm so far for this many rounds, without measuring them.
     Holds(u32),
 }
 
-/// Chunks under one threshold, until none of them is held back.
+/// Chunks handled with one threshold, until none of them is held back.
 #[derive(Default)]
 struct Round {
     chunks: u32,
     /// Rows handed on.
     rows: u64,
-    /// Runs while the current chunk is under way.
+    /// Runs while the current chunk is being processed downstream.
     under_way: Option<Stopwatch>,
-    /// Time of copying, and of everything that follows.
+    /// Time spent copying, and in everything downstream.
     latency: Duration,
     was_interrupted: bool,
 }
@@ -185,11 +185,11 @@ struct Ready {
 struct CompactorWorker {
     shared: Arc<Compactor>,
     rule: Rule,
-    /// Chunks with more rows pass.
+    /// Chunks with more rows pass through.
     threshold: usize,
     chunk_rows: usize,
     buffer: ChunkBuilder,
-    /// At most two: what was held back, and a chunk that passes.
+    /// At most two: the rows held back, and a chunk that passes through.
     ready: VecDeque<Ready>,
     round: Round,
     rounds: u32,
@@ -209,7 +209,7 @@ impl TransformWorker for CompactorWorker {
             return Ok(self.answer());
         }
         if chunk.len() > self.chunk_rows / 2 {
-            // Never worth a copy, nor a look at the clock.
+            // Never worth a copy, or even reading the clock.
             return Ok(self.pass(chunk));
         }
         if matches!(self.rule, Rule::Learned(Phase::Measures(_))) {
@@ -236,7 +236,7 @@ impl TransformWorker for CompactorWorker {
 }
 
 impl CompactorWorker {
-    /// Hands on what is ready, a chunk at a time.
+    /// Emits what is ready, a chunk at a time.
     fn answer(&mut self) -> TransformVerdict {
         if let Some(ready) = self.ready.pop_front() {
             return self.hand_on(ready);
@@ -250,7 +250,7 @@ impl CompactorWorker {
         TransformVerdict::NeedInput
     }
 
-    /// To be asked again only if it measures what follows, or has more.
+    /// Emits a chunk; asks to be called again only if it measures what follows, or has more.
     fn hand_on(&mut self, Ready { chunk, was_held_back }: Ready) -> TransformVerdict {
         self.pending.left.add_chunk(chunk.len());
         let is_priced = was_held_back && matches!(self.rule, Rule::Learned(_));

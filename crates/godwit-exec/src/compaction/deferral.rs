@@ -1,4 +1,4 @@
-//! The cost of the work that compactors put off.
+//! Accounting for the work that compactors defer.
 //!
 //! ```text
 //! compactor 1 ─▶ probe ─▶ compactor 2 ─▶ probe ─▶ …
@@ -6,12 +6,12 @@
 //!                          └ hands them on:   that time counts for none before it, and settles the price of a row
 //! ```
 //!
-//! Without this, the chunk that fills a buffer further on would pay for all rows in it, and the others would seem to cost
-//! nothing: noise of about a chunk's worth of work in each round, several times what thresholds differ by.
+//! Without this, the chunk that fills a buffer further downstream would pay for all rows in it, and the others would
+//! seem free: noise of about a chunk's worth of work in each round, several times the difference between thresholds.
 //!
-//! While a chunk is under way behind one compactor, those further on run on the same thread; so what they charge is a number
-//! of the thread. If the task's quantum ends meanwhile, other tasks may change it, too: such times are mostly beyond
-//! `LATENCY_MAX`, and count for nothing.
+//! While a chunk is being processed downstream of one compactor, the compactors there run on the same thread; so the
+//! charges are kept in a thread-local. If the task's quantum ends meanwhile, other tasks may change it, too: those
+//! times are mostly above `LATENCY_MAX`, and are discarded.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 use super::config::{LATENCY_MAX, PRICE_WEIGHT};
 
 thread_local! {
-    /// What compactors on this thread have charged, less what they paid, in nanoseconds.
+    /// Sum that compactors on this thread have charged, less what they paid, in nanoseconds.
     static CHARGED_NS: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Tells threads apart, for the cost of taking an address.
+/// A number that identifies the thread, as cheap to get as an address.
 fn this_thread() -> usize {
     CHARGED_NS.with(|charged| std::ptr::from_ref(charged).addr())
 }
@@ -31,25 +31,25 @@ fn this_thread() -> usize {
 /// A compactor's account with those before it.
 #[derive(Default)]
 pub(super) struct Deferral {
-    /// Mean time that following operators take for a row that was held back and handed on.
+    /// Mean time that the operators downstream take for a row that was held back.
     price_ns: f64,
-    /// What this compactor charged, less what it paid: its own latencies don't count that.
+    /// Sum that this compactor charged, less what it paid; its own latencies exclude it.
     charged_ns: i64,
     handed_on: Option<(Stopwatch, usize)>,
 }
 
 impl Deferral {
-    /// Notes that `rows` rows are held back.
+    /// Records that `rows` rows are held back.
     pub(super) fn hold_back(&mut self, rows: usize) {
         self.charge((rows as f64 * self.price_ns) as i64);
     }
 
-    /// Notes that `rows` rows that were held back go on now.
+    /// Records that `rows` rows that were held back are emitted now.
     pub(super) fn hand_on(&mut self, rows: usize) {
         self.handed_on = Some((Stopwatch::start(self), rows));
     }
 
-    /// Everything downstream is done with what was handed on, if anything was.
+    /// Called when everything downstream is done with the rows emitted, if there were any.
     pub(super) fn settle(&mut self) {
         let Some((stopwatch, rows)) = self.handed_on.take() else { return };
         // An interrupted run has no valid time. Earlier compactors were interrupted, too, and aren't owed anything.
@@ -67,7 +67,7 @@ impl Deferral {
     }
 }
 
-/// Measures what something takes, with the price of what compactors further on put off meanwhile.
+/// Measures how long something takes, including the price of the work that compactors downstream defer meanwhile.
 pub(super) struct Stopwatch {
     thread: usize,
     begun: Instant,
@@ -80,8 +80,8 @@ impl Stopwatch {
         Self { thread: this_thread(), begun: Instant::now(), charged_ns }
     }
 
-    /// `None` if the task was interrupted: it has gone to another thread, or took too long for the operators that
-    /// follow.
+    /// `None` if the task was interrupted: it moved to another thread, or took longer than the operators downstream
+    /// could have.
     pub(super) fn elapsed(&self, own: &Deferral) -> Option<Duration> {
         let elapsed = self.begun.elapsed();
         let charged_ns = CHARGED_NS.get() - own.charged_ns - self.charged_ns;
@@ -95,10 +95,10 @@ mod tests {
     use super::*;
     use crate::testing::work_for;
 
-    /// What following operators take for a chunk.
+    /// Time that the operators downstream take for a chunk.
     const WORK: Duration = Duration::from_millis(2);
 
-    /// An account that knows what a row costs: a hundredth of `WORK`, or somewhat more.
+    /// An account that knows the price of a row: a hundredth of `WORK`, or slightly more.
     fn priced() -> Deferral {
         let mut account = Deferral::default();
         // A time in which the thread was interrupted doesn't count.

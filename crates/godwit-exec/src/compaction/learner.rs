@@ -1,11 +1,12 @@
-//! Which threshold is fastest: a multi-armed bandit, UCB1-Tuned (section 4).
+//! Finds the fastest threshold with a multi-armed bandit, UCB1-Tuned (section 4).
 //!
 //! The reward of a round is 1 / (milliseconds that a full chunk's worth of rows took, copying and all following
 //! operators included). The paper rewards single chunks; a chunk that is only buffered then looks infinitely fast, and
-//! the one that fills the buffer pays for all. Rounds end when the buffer is empty, so that each pays for itself.
+//! the one that fills the buffer pays for all. Rounds end when the buffer is empty, so that each pays only for its own
+//! chunks.
 //!
-//! Where chunks take so little time that looking at the clock for each would show, the best arm so far is held for some
-//! rounds between two that are measured, once all arms have been tried.
+//! Where chunks take so little time that reading the clock for each would be noticeable, then once all arms have been
+//! tried, the best arm so far is held for some rounds between two that are measured.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -24,7 +25,7 @@ impl Arm {
     }
 }
 
-/// What is known of the arms. Shared by workers behind a lock, taken once for each round.
+/// Statistics of the arms. Shared by workers behind a lock, taken once for each round.
 #[derive(Default)]
 pub(super) struct Learner {
     arms: [ArmRecord; ARMS.len()],
@@ -39,7 +40,7 @@ pub(super) struct Learner {
 
 #[derive(Default, Clone, Copy)]
 struct ArmRecord {
-    /// Counted when the arm is selected, so that workers that ask at once don't all get the same.
+    /// Counted when the arm is selected, so that workers that ask concurrently don't all get the same one.
     selected: u32,
     rewards: [f64; REWARDS_KEPT],
     rewarded: usize,
@@ -109,7 +110,7 @@ impl Learner {
         arms_to(threshold_max).filter(|&arm| self.arms[arm].selected < TRIES_MIN)
     }
 
-    /// The round with `arm` took `ms` milliseconds for each full chunk's worth of rows.
+    /// Records that the round with `arm` took `ms` milliseconds for each full chunk's worth of rows.
     pub(super) fn reward(&mut self, arm: Arm, ms: f64) {
         let record = &mut self.arms[arm.0];
         record.rewards[record.rewarded % REWARDS_KEPT] = 1.0 / ms;
@@ -146,7 +147,7 @@ impl Learner {
 mod tests {
     use super::*;
 
-    /// Plays rounds in which `latency_ms` of the arm's threshold is measured, with some noise.
+    /// Plays rounds whose measured latency is `latency_ms` of the arm's threshold, with some noise.
     fn play(learner: &mut Learner, rounds: u32, latency_ms: impl Fn(usize) -> f64) -> [u64; ARMS.len()] {
         let before = learner.history;
         for round in 0..rounds {
@@ -184,7 +185,7 @@ mod tests {
         let before: u64 = learner.history.iter().sum();
         assert_eq!(learner.hold(5, usize::MAX).map(Arm::threshold), Some(256));
         assert_eq!(learner.history.iter().sum::<u64>(), before + 5);
-        // Of those that a chunk can have.
+        // Only thresholds that a chunk of this size can have.
         assert!(learner.hold(5, 64).unwrap().threshold() <= 64);
     }
 

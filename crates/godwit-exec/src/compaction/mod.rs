@@ -1,4 +1,4 @@
-//! Compaction: small chunks are copied together before they cost more than the copy.
+//! Compaction: small chunks are copied together where processing them one by one would cost more than the copy.
 //!
 //! ```text
 //! Scan ─▶ Filter ─▶ (compactor 1) ─▶ probe ─▶ (compactor 2) ─▶ probe ─▶ Sink
@@ -7,15 +7,15 @@
 //!                    └─ latency of all that follows ─▶ Learner of compactor 1, shared by the workers
 //! ```
 //!
-//! An operator that *reduces* chunks (a filter, a probe) is followed by a compactor if others follow it before the sink.
-//! The threshold is fixed (`binary`, `full`), computed from a cost model (`dynamic`), or learned from latencies
-//! (`learning`). With `logical` and `smart` the probe itself puts the results of a probed chunk together, by selections,
-//! without copying its side (see `hash_join::prober`).
+//! An operator that *reduces* chunks (a filter, a probe) is followed by a compactor if others follow it before the
+//! sink. The threshold is fixed (`binary`, `full`), computed from a cost model (`dynamic`), or learned from latencies
+//! (`learning`). With `logical` and `smart` the probe itself combines the results of a probed chunk by selections,
+//! without copying the probe side (see `hash_join::prober`).
 //!
-//! Nothing is compacted before a sink, nor where a LIMIT follows: rows that are held back would keep it from stopping
-//! the scan.
+//! Nothing is compacted before a sink, nor where a LIMIT follows: held-back rows would keep it from stopping the scan
+//! early.
 //!
-//! Source: "Data Chunk Compaction in Vectorized Execution"; numbers of sections are its.
+//! Source: "Data Chunk Compaction in Vectorized Execution"; section numbers refer to it.
 
 mod compactor;
 mod config;

@@ -1,4 +1,4 @@
-//! What compaction costs and gains (section 3).
+//! The cost model of compaction (section 3).
 //!
 //! ```text
 //! g(d) = C1 + d · C2      copying a chunk of d rows, each with its strings, into the buffer
@@ -6,9 +6,9 @@
 //! Gains(dB, di) = C3 − g(di) + C3 · Σ_j Vj · (min(Rj, dB) + min(Rj, di) − min(Rj, dB + di))
 //! ```
 //!
-//! Rj and Vj are the products of the chunk-reducing factors and of the row factors of the first j operators that follow.
-//! The constants are measured on this machine when they are first needed; factors are counted while the pipeline runs.
-//! C4 doesn't appear in the gains: compaction doesn't change the number of rows.
+//! Rj and Vj are the products of the chunk-reducing factors and of the row factors of the first j operators downstream.
+//! The constants are measured on this machine when they are first needed; the factors are derived from counts taken
+//! while the pipeline runs. C4 doesn't appear in the gains: compaction doesn't change the number of rows.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_true;
 use godwit_vector::{CHUNK_ROWS, Chunk, ChunkBuilder, Flat, StrColumn, Vector};
 
-/// What arrives at the compactors of a pipeline, and what leaves them.
+/// Counts of what arrives at the compactors of a pipeline and what leaves them.
 pub(super) struct Traffic {
     points: Vec<Point>,
 }
@@ -43,8 +43,8 @@ impl Traffic {
         self.points[point].left.add(left);
     }
 
-    /// The (R, V) of what follows a compactor, operator by operator. One that reduces nothing has the factors of the one
-    /// before it; behind the last compactor no factors are known, and none are needed for the last operator.
+    /// The (R, V) of the operators behind a compactor, one by one. An operator that reduces nothing has the factors of
+    /// the one before it; behind the last compactor no factors are known, and the last operator needs none.
     fn factors(&self, point: usize) -> Vec<(f64, f64)> {
         let mut factors = Vec::new();
         let (mut reduction, mut expansion) = (1.0, 1.0);
@@ -61,12 +61,12 @@ impl Traffic {
         factors
     }
 
-    /// The largest threshold at which compaction still gains (section 3.4, Dynamic Compaction): up to half a chunk.
+    /// The largest threshold at which compaction still pays off (section 3.4, Dynamic Compaction): up to half a chunk.
     pub(super) fn threshold(&self, point: usize, costs: Costs, shape: RowShape, chunk_rows: usize) -> usize {
         let factors = self.factors(point);
         let half = chunk_rows / 2;
         let gains = |rows: usize| costs.gains(&factors, shape, half as f64, rows as f64) >= 0.0;
-        // Gains fall with the size: find the last size that has one.
+        // The gain falls as the size grows: find the largest size with a gain.
         let (mut low, mut high) = (0, half);
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -76,29 +76,29 @@ impl Traffic {
     }
 }
 
-/// What is copied of a row.
+/// The size of the copy of a row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RowShape {
     pub(super) columns: usize,
-    /// Bytes of strings beyond their views: of those that aren't shared with the buffer already.
+    /// Bytes of strings beyond their views, without those that are already shared with the buffer.
     pub(super) string_bytes: f64,
 }
 
 /// The constants of the model, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Costs {
-    /// C1: of copying a chunk, for each column.
+    /// C1: cost of copying a chunk, for each column.
     copy_chunk: f64,
-    /// C2: of copying a row, for each column.
+    /// C2: cost of copying a row, for each column.
     copy_row: f64,
-    /// The part of C2 that comes with strings: of copying a byte of theirs.
+    /// The part of C2 due to strings: cost of copying a byte of them.
     copy_string_byte: f64,
-    /// C3: of calling an operator.
+    /// C3: cost of calling an operator.
     operate_chunk: f64,
 }
 
 impl Costs {
-    /// Measured on this machine, once in a process.
+    /// Measured on this machine, once per process.
     pub(super) fn measured() -> Self {
         static COSTS: OnceLock<Costs> = OnceLock::new();
         *COSTS.get_or_init(measure)
@@ -114,14 +114,14 @@ impl Costs {
     }
 }
 
-/// Columns of the chunks that are measured with.
+/// Columns of the chunks used for measuring.
 const MEASURED_COLUMNS: usize = 4;
 
-/// Chunks of each size that are measured; the fastest counts, as disturbances only add time. All sizes together take
-/// less than a millisecond.
+/// Chunks measured per size; the fastest counts, as interference only adds time. All sizes together take less than a
+/// millisecond.
 const MEASURED_CHUNKS: usize = 8;
 
-/// Rows and length of the strings that are measured with: long ones, so that bytes count.
+/// Rows and length of the strings used for measuring: long ones, so that bytes dominate.
 const MEASURED_STRING_ROWS: usize = 256;
 const MEASURED_STRING_BYTES: usize = 256;
 

@@ -42,7 +42,7 @@ fn copying() -> impl Iterator<Item = Compaction> {
     Compaction::NAMES.iter().map(|&(_, compaction)| compaction).filter(|compaction| compaction.copies())
 }
 
-/// Time that an operator takes for a chunk, however small it is: several times what copying its rows takes.
+/// Time that an operator takes for a chunk, however small: several times the cost of copying its rows.
 const WORK: Duration = Duration::from_micros(20);
 
 #[test]

@@ -1,4 +1,4 @@
-//! An aggregation that one worker does on its own, in the midst of another operator's work.
+//! An aggregation that a single worker runs in the middle of another operator's work.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ pub(crate) struct AggregateAlone {
 }
 
 impl AggregateAlone {
-    /// An aggregation whose memory counts for the owner of `memory`.
+    /// An aggregation whose memory is charged to the owner of `memory`.
     pub(crate) fn new(spec: HashAggregateSpec, query: &QueryContext, memory: &BufferManager) -> Result<Self> {
         let query = query_alone(query, memory);
         let operator = HashAggregate::new(spec, &query, "Aggregate")?;
         Ok(Self { sink: SinkAlone::new(operator.sink(), query)?, operator })
     }
 
-    /// Adds rows, one at least.
+    /// Adds rows, at least one.
     pub(crate) fn push(&mut self, chunk: Chunk) -> Result<()> {
         self.sink.push(chunk)
     }
 
-    /// All rows were added. The groups come in any order.
+    /// Called once all rows are added. The groups come in any order.
     pub(crate) fn finish(self) -> Result<SourceAlone> {
         let query = self.sink.combine()?;
         self.operator.sink().finalize(&query)?;

@@ -1,4 +1,4 @@
-//! Aggregates as the operators know them.
+//! Aggregate calls, as the operators take them.
 
 use godwit_expression::Expression;
 use godwit_vector::ColumnType;
@@ -6,9 +6,9 @@ use godwit_vector::ColumnType;
 /// What an aggregate computes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AggregateKind {
-    /// Rows.
+    /// Number of rows.
     CountStar,
-    /// Values that aren't NULL.
+    /// Number of values that aren't NULL.
     Count,
     /// Sum of integers, decimals, floats.
     Sum,
@@ -20,9 +20,9 @@ pub enum AggregateKind {
     Max,
     /// Some value of the group; NULL only if there is no other.
     AnyValue,
-    /// True if all are.
+    /// True if all values are true.
     BoolAnd,
-    /// True if one is.
+    /// True if any value is true.
     BoolOr,
     /// Bitwise and.
     BitAnd,
@@ -54,23 +54,23 @@ pub enum AggregateKind {
     Quantile {
         /// From 0 to 1.
         fractions: Vec<f64>,
-        /// A value between two neighbours where the fraction falls there, else one of the values.
+        /// Interpolates where the fraction falls between two neighbours; otherwise the result is one of the values.
         interpolated: bool,
-        /// The result is a list with a value per fraction; else there is one fraction.
+        /// The result is a list with a value per fraction; otherwise there is one fraction.
         as_list: bool,
     },
-    /// The median distance of the values to their median.
+    /// The median distance of the values from their median.
     MedianDeviation,
     /// A list of the best values of the group, the best one first.
     Best {
-        /// Most values.
+        /// Maximum number of values.
         rows: u64,
-        /// Largest first, else smallest.
+        /// Largest first; otherwise smallest first.
         largest: bool,
-        /// They are compared by the second argument, else by themselves.
+        /// Values are compared by the second argument; otherwise by themselves.
         by_other: bool,
     },
-    /// The strings of the group, this separator between them.
+    /// The strings of the group, joined by this separator.
     StringAgg(String),
     /// A list of all values, NULLs included.
     List,
@@ -84,12 +84,12 @@ pub enum AggregateKind {
     ArgMin,
     /// The first argument in the row where the second is largest.
     ArgMax,
-    /// The first value in the order asked for.
+    /// The first value in the requested order.
     FirstValue {
         /// NULLs don't count as values.
         ignore_nulls: bool,
     },
-    /// The last value in the order asked for.
+    /// The last value in the requested order.
     LastValue {
         /// NULLs don't count as values.
         ignore_nulls: bool,
@@ -117,7 +117,7 @@ pub enum PairKind {
 /// A sort key of an ordered aggregate.
 #[derive(Debug, Clone)]
 pub struct AggregateOrder {
-    /// What is compared.
+    /// The expression to compare.
     pub expression: Expression,
     /// Largest first.
     pub descending: bool,
@@ -143,7 +143,7 @@ pub struct AggregateCall {
 }
 
 impl AggregateKind {
-    /// What the function of a name computes, if it depends on nothing else.
+    /// The aggregate that a function name stands for, if the name alone determines it.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         use PairKind::*;
         Some(match name {
@@ -191,7 +191,7 @@ impl AggregateKind {
         })
     }
 
-    /// True if it matters how often a value occurs.
+    /// True if the result depends on how often a value occurs.
     pub(crate) fn sees_duplicates(&self) -> bool {
         use AggregateKind::*;
         !matches!(

@@ -6,9 +6,9 @@
 //!             rows ─▶ (group number, sort keys, value, order of arrival) ─▶ sort ─▶ values, group by group (results/)
 //! ```
 //!
-//! The sort is external, and results are made of its stream a chunk of groups at a time: no group's values need fit into
-//! memory, only a result that is as long as they are, a string or a list, must. How many values a group has is counted
-//! before, so that quantiles are picked by position, and the rows out of the sort need no group.
+//! The sort is external, and results are made from its stream a chunk of groups at a time: a group's values need not
+//! fit in memory; only a result as long as they are, a string or a list, must. The values of each group are counted
+//! beforehand, so that quantiles are picked by position, and sorted rows need no group number.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use super::results::Results;
 use crate::alone::SourceAlone;
 use crate::sort::{SortAlone, SortKey, SortSpec};
 
-/// The rows of a collected set, of all workers.
+/// The rows of a collected set, from all workers.
 pub(super) struct SharedCollected {
     layout: Arc<RowLayout>,
     keys: usize,
@@ -71,7 +71,7 @@ impl SharedCollected {
         }
     }
 
-    /// The rows of all workers.
+    /// Takes the rows of all workers.
     pub(super) fn take(&self, memory: &BufferManager) -> PartitionedRows {
         self.rows.lock().take().unwrap_or_else(|| self.new_rows(memory))
     }
@@ -80,7 +80,7 @@ impl SharedCollected {
 /// The values of a set for the groups of a morsel, sorted by group.
 pub(super) struct SortedValues {
     stream: SourceAlone,
-    /// Rows of the stream that are left of its last chunk.
+    /// The rows of the stream's last chunk that haven't been consumed yet.
     rest: Option<Chunk>,
     /// Number of values of each group.
     counts: Vec<u64>,
@@ -142,8 +142,8 @@ impl HashAggregate {
         Ok(Vector::from_values(ordinals.into_iter().map(|ordinal| ordinal as u32).collect::<Vec<u32>>(), None))
     }
 
-    /// How many of the groups `begin .. end` become the next chunk: as many as keep results that grow with their values
-    /// small, one at least.
+    /// How many of the groups `begin .. end` go into the next chunk: as many as keep growing results small, but at
+    /// least one.
     pub(super) fn groups_at_once(&self, sets: &[SortedValues], groups: Range<usize>) -> usize {
         let bytes_max = self.groups().grouping.partition_budget() / RESULTS_SHARE;
         let mut bytes = 0;
@@ -155,7 +155,7 @@ impl HashAggregate {
     }
 }
 
-/// On the way of a set's rows into the sort: columns are the group number, value and sort keys, the order of arrival.
+/// Passes a set's rows on to the sort: the columns are the group number, value and sort keys, order of arrival.
 struct Sorter<'a> {
     set: &'a CollectedSet,
     sort: SortAlone,
@@ -234,7 +234,7 @@ impl<'a> Sorter<'a> {
         self.sort.push(Chunk::new(columns, rows))
     }
 
-    /// Adds what each value takes in a result to its group.
+    /// Adds the bytes that each value takes in a result to the total of its group.
     fn add_bytes(&mut self, numbers: &[u32], values: &Vector) {
         let value_bytes = self.set.kind.value_bytes(values.physical());
         let flat = values.to_flat();
@@ -274,7 +274,7 @@ impl SortedValues {
         ty: &ColumnType,
     ) -> Result<(Vector, Reservation)> {
         let bytes: u64 = self.bytes.get(groups.clone()).map_or(0, |bytes| bytes.iter().sum());
-        // Parts and the whole of them live at once.
+        // The parts and the combined result are alive at the same time.
         let reservation = memory.reserve(2 * bytes as usize, MemoryTag::Other).map_err(|error| {
             error.context(format!("making a value of {} MiB with {}", bytes >> 20, set.kind.name()))
         })?;

@@ -7,7 +7,7 @@ use super::tests::*;
 use super::*;
 use crate::testing::{COLLISIONS, Random, World, column_type};
 
-/// Aggregates that keep all values, some of a distinct set.
+/// Aggregates that keep all values, some of them those of a distinct set.
 fn collecting() -> Vec<Call> {
     use AggregateKind::*;
     let ordered = |kind| plain(kind, TEXT);
@@ -23,7 +23,8 @@ fn collecting() -> Vec<Call> {
     ]
 }
 
-/// All values of one group, and of groups one of which has half of all rows, with a fraction of the memory they take.
+/// All values in one group, then groups one of which has half of all rows, with a fraction of the memory that they
+/// take.
 #[test]
 fn one_group_larger_than_memory() {
     let _no_collisions = COLLISIONS.read();
@@ -58,7 +59,7 @@ fn long_results_come_in_small_chunks() {
     assert!(statistics.spilled_bytes_total > 10 * MIB, "{} bytes spilled", statistics.spilled_bytes_total);
 }
 
-/// A string that alone is larger than memory is an error that says so.
+/// A single string larger than memory fails with an error that says so.
 #[test]
 fn a_result_larger_than_memory_is_an_error() {
     let _no_collisions = COLLISIONS.read();

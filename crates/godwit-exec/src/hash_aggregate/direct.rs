@@ -8,11 +8,11 @@
 //! payload:          rows of the worker's table, which the groups point to and which meet there again
 //! ```
 //!
-//! Keys are booleans, integers of a small proven range, and dictionary vectors of strings, whose entries get a number
-//! per distinct value. Lanes are added to the area before they could overflow.
+//! Keys are booleans, integers of a small proven range, and dictionary vectors of strings, whose distinct values are
+//! numbered. Lanes are added to the area before they could overflow.
 //!
 //! The direct array only pre-aggregates: at the end its groups are added to the worker's [`LocalGroups`]. So it may
-//! give up at any chunk (a key that isn't a dictionary, too many distinct strings) and leave that chunk to them.
+//! give up at any chunk (a key that isn't a dictionary, too many distinct strings) and leave the rest to them.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use std::collections::HashMap;
@@ -41,32 +41,32 @@ pub(super) struct DirectGroups {
     /// The slot of each group.
     group_slots: Vec<u32>,
     area: StateArea,
-    /// Per state: totals that aren't in the area yet, if it is a count or a sum.
+    /// Per state, if it is a count or a sum: totals that haven't been added to the area yet.
     lanes: Vec<Option<Lanes>>,
     lanes_per_group: usize,
-    /// Total number of rows, to tell how much the groups reduce them.
+    /// Total number of rows, for the number of rows per group.
     rows_taken: u64,
     bytes_max: usize,
-    /// Rows since the lanes were added to the area, and how many there may be.
+    /// Rows since the lanes were last added to the area, and the maximum.
     rows_pending: u64,
     rows_pending_max: u64,
-    /// The group of each row of the current chunk.
+    /// Group of each row of the current chunk.
     groups: Vec<u32>,
     /// Their states; empty until asked for.
     rows: RowList,
-    /// With payload: the row of each group among the worker's, where its payload is.
+    /// With payload: for each group, the worker's row that holds its payload.
     payload_rows: RowList,
     /// The rows of the current chunk that were the first of their groups.
     founders: Vec<u32>,
     reservation: Reservation,
-    /// What memory traces call the map and the lanes.
+    /// The object of the map and the lanes in memory traces.
     object: Option<Arc<Object>>,
 }
 
-/// A key as a small number.
+/// A key that maps to a small integer code.
 struct DirectKey {
     stride: usize,
-    /// Number of codes, that of NULL included.
+    /// Number of codes, including that of NULL.
     domain: usize,
     nullable: bool,
     physical: PhysicalType,
@@ -91,7 +91,7 @@ struct StringCodes {
     entry_codes: Vec<u32>,
 }
 
-/// i64 totals: of group `g`, those from `g * lanes_per_group` on.
+/// i64 totals: those of group `g` start at `g * lanes_per_group`.
 struct Lanes {
     totals: Vec<i64>,
 }
@@ -147,8 +147,8 @@ impl DirectGroups {
         self.group_slots.len()
     }
 
-    /// Finds the group of each row of the dense keys, before the states are updated. False if these keys have no slots:
-    /// the chunk has to go elsewhere.
+    /// Finds the group of each row of the dense keys, before the states are updated. Returns false if these keys have
+    /// no slots: the chunk has to go elsewhere.
     pub(super) fn assign(&mut self, plan: &Plan, keys: &[Vector], rows: usize) -> Result<bool> {
         if self.rows_pending + rows as u64 > self.rows_pending_max {
             self.add_lanes(plan);
@@ -157,7 +157,7 @@ impl DirectGroups {
         self.founders.clear();
         self.groups.clear();
         self.groups.resize(rows, 0);
-        // Without keys all rows are of group 0.
+        // Without keys all rows belong to group 0.
         let is_only_group = self.keys.is_empty() && !self.group_slots.is_empty();
         if !is_only_group && !self.find_groups(plan, keys)? {
             return Ok(false);
@@ -190,7 +190,7 @@ impl DirectGroups {
         }
         godwit_trace::loads(|loads| {
             let of_row = |row: usize| (&raw const self.map[self.groups[row % self.groups.len()] as usize]).cast();
-            // To see which are new, to make those, and for their numbers.
+            // To see which slots are new, to create their groups, and to get the group numbers.
             loads.each(self.groups.len() * if all_known { 2 } else { 3 }, of_row);
         });
         for group in &mut self.groups {
@@ -199,7 +199,7 @@ impl DirectGroups {
         Ok(true)
     }
 
-    /// Reserves `bytes` in total. False if that is too much.
+    /// Grows the reservation to `bytes` in total. Returns false if that is too much.
     fn reserve(&mut self, bytes: usize) -> Result<bool> {
         if bytes > self.bytes_max {
             return Ok(false);
@@ -210,14 +210,16 @@ impl DirectGroups {
         }
     }
 
-    /// Makes a group of each new slot in `self.groups`, which holds slots. False if there are too many groups.
+    /// Creates a group for each new slot in `self.groups`, which holds slots. Returns false if there are too many
+    /// groups.
     fn make_groups(&mut self, plan: &Plan) -> Result<bool> {
         let groups = self.group_slots.len();
         let is_tested = groups > DIRECT_GROUPS_FREE.max(self.slots_max / 2);
         if is_tested && (self.rows_taken as f64) < groups as f64 * DIRECT_REDUCTION_MIN {
             return Ok(false);
         }
-        // Vectors double when they grow, and the old and the new one live at once; a chunk starts few groups.
+        // Vectors double when they grow, and the old and the new one are alive at the same time; a chunk adds few
+        // groups.
         let lanes_bytes = self.lanes.iter().flatten().count() * self.lanes_per_group * size_of::<i64>();
         let group_bytes = plan.layout.bytes() + lanes_bytes + size_of::<u32>();
         let bytes = self.map.len() * size_of::<u32>() + (groups + CHUNK_ROWS) * group_bytes * 2;
@@ -249,7 +251,7 @@ impl DirectGroups {
         Ok(true)
     }
 
-    /// Tells a memory trace where the map and the lanes are, one behind the other.
+    /// Tells a memory trace where the map and the lanes are, one after the other.
     fn declare_traced(&self) {
         let Some(object) = self.object.as_ref().filter(|_| godwit_trace::is_on()) else { return };
         let map = Place::of_bytes(self.map.as_ptr().cast(), size_of_val(&self.map[..]), 0);
@@ -270,8 +272,8 @@ impl DirectGroups {
         }
     }
 
-    /// Updates state `state` of the groups of the current chunk's rows, or of some of them: `arguments` have a value for
-    /// each of those.
+    /// Updates state `state` of the groups of the current chunk's rows, or of some of these rows: `arguments` have a
+    /// value for each of them.
     pub(super) fn update(
         &mut self,
         plan: &Plan,
@@ -289,7 +291,7 @@ impl DirectGroups {
                 None => &self.groups,
             };
             let lanes_per_group = self.lanes_per_group;
-            // Sums of few groups are in registers.
+            // Sums of few groups stay in registers.
             let are_loaded = self.group_slots.len() > FEW_GROUPS_MAX;
             godwit_trace::loads(|loads| {
                 let groups: &[u32] = if are_loaded { groups } else { &[] };
@@ -349,7 +351,7 @@ impl DirectGroups {
             self.area.list(groups, &mut rows);
             for (state, lanes) in self.lanes.iter().enumerate() {
                 let Some(Lanes { totals }) = lanes else { continue };
-                // Groups that were just made have no lanes yet.
+                // New groups have no lanes yet.
                 let begin = totals.len().min(groups[0] as usize * lanes_per_group);
                 let end = totals.len().min(begin + groups.len() * lanes_per_group);
                 sums.clear();
@@ -427,7 +429,7 @@ fn direct_keys(types: &[ColumnType]) -> Option<(Vec<DirectKey>, usize)> {
     Some((keys, slots))
 }
 
-/// Number of codes of an integer or boolean key, if small.
+/// Number of codes of an integer or boolean key, if it is small.
 fn integer_domain(ty: &ColumnType) -> Option<usize> {
     if !ty.physical.is_integer() && ty.physical != PhysicalType::Bool {
         return None;
@@ -441,7 +443,7 @@ fn integer_domain(ty: &ColumnType) -> Option<usize> {
 }
 
 impl DirectKey {
-    /// Adds code times stride of each row to `slots`. False if the values have no codes.
+    /// Adds each row's code times the stride to `slots`. Returns false if the values have no codes.
     fn add_to_slots(&mut self, vector: &Vector, slots: &mut [u32]) -> bool {
         let (stride, first) = (self.stride as u32, self.nullable as u32);
         let validity = vector.validity().map(|validity| &**validity);
@@ -531,7 +533,7 @@ impl StringCodes {
         Self { codes_max, strings: Vec::new(), codes: HashMap::new(), dictionary: None, entry_codes: Vec::new() }
     }
 
-    /// Gives each entry of a dictionary the code of its string. False if there are too many strings.
+    /// Looks up or assigns the code of each dictionary entry. Returns false if there are too many strings.
     fn enter(&mut self, dictionary: u64, entries: &StrColumn) -> bool {
         if entries.len() > self.codes_max {
             return false;
@@ -588,7 +590,7 @@ impl Lanes {
     }
 }
 
-/// [`add_to_lanes`] for amounts that are at hand: those of a handful of groups are summed up group by group.
+/// [`add_to_lanes`] for amounts that are cheap to read: with a handful of groups, they are summed group by group.
 #[inline(always)]
 fn add_dense(totals: &mut [i64], groups: &[u32], lanes: usize, amount: impl Fn(usize) -> i64) {
     let groups_len = totals.len() / lanes;

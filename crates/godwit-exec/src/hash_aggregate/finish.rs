@@ -1,4 +1,4 @@
-//! From states to result columns.
+//! Turns states into result columns.
 
 use godwit_common::{Error, Result};
 use godwit_rows::Rows;
@@ -43,7 +43,7 @@ impl StateReader<'_> {
         self.layout.counts(state, self.rows)
     }
 
-    /// Valid where something was counted.
+    /// Valid where the count isn't 0.
     fn validity(&self, seen: Option<usize>) -> Option<Bitmap> {
         let counts = self.counts(seen?);
         Some(Bitmap::from_fn(counts.len(), |i| counts[i] > 0))
@@ -123,7 +123,7 @@ impl StateReader<'_> {
         Vector::from_values(values.collect::<Vec<f64>>(), Some(validity))
     }
 
-    /// Skewness, corrected for samples as usual, and excess kurtosis.
+    /// Skewness, with the usual sample correction, and excess kurtosis.
     fn power_sums(&self, state: usize, kind: &AggregateKind) -> Vector {
         use AggregateKind as K;
         let sums = self.layout.power_sums(state, self.rows);
@@ -201,7 +201,7 @@ fn check_integers(values: &[i128], ty: &ColumnType, function: &str) -> Result<()
     if fits { Ok(()) } else { Err(overflow(function, ty)) }
 }
 
-/// Integers, which fit, as a flat vector of an integer type or of booleans.
+/// Integers that fit the type, as a flat vector of an integer type or of booleans.
 pub(crate) fn integers(physical: PhysicalType, values: impl IntoIterator<Item = i128>) -> Flat {
     let values = values.into_iter();
     macro_rules! narrow {

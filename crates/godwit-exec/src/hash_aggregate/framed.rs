@@ -1,6 +1,6 @@
-//! The same states and results over frames of rows instead of groups: the aggregates of window functions.
+//! The aggregates of window functions: the same states and results, over frames of rows instead of groups.
 //!
-//! A window operator owns the states of its frames and says which rows' values, or which other states, go into them.
+//! A window operator owns the states of its frames and decides which rows' values, or which other states, go into them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use super::plan::{Feed, Output, Plan};
 use super::sink::arguments_of;
 use super::{AggregateCall, HashAggregateSpec};
 
-/// True if the aggregate has a state of a fixed size, so that a frame's can be made of those of its rows and of other frames.
+/// True if the aggregate has a fixed-size state, so that a frame's state can be combined from its rows and from the
+/// states of other frames.
 pub(crate) fn has_state(call: &AggregateCall) -> Result<bool> {
     Ok(is_of_states(&plan_of(call)?))
 }
@@ -48,7 +49,7 @@ impl FramedAggregates {
         Ok(Self { plan })
     }
 
-    /// What [`update`](Self::update) needs of each row.
+    /// The expressions that [`update`](Self::update) needs for each row.
     pub(crate) fn inputs(&self) -> &[Expression] {
         self.plan.inputs.expressions()
     }

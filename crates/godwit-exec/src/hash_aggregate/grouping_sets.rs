@@ -6,11 +6,10 @@
 //! level                       0                1                            2
 //! ```
 //!
-//! While the final groups of a level are on their way out, their states are added to the groups of the next level, where
-//! keys that the coarser set lacks are NULL. The levels follow each other in phase two (source.rs).
-//! States can be added up and payload can be compared; values that were collected or made unique for one group can't
-//! serve another. With those, every set is filled from the input: there is one level.
-//! another. With those, every set is filled with the input: there is one level.
+//! While the final groups of a level are emitted, their states are added to the groups of the next level, where keys
+//! that the coarser set lacks are NULL. The levels follow each other in phase two (source.rs). States can be added up
+//! and payload can be compared, but values that were collected or deduplicated for one group can't be used for another.
+//! With those, every set is filled from the input: there is one level.
 
 use std::cmp::Reverse;
 
@@ -25,7 +24,7 @@ use super::finish::integers;
 use super::groups::LocalGroups;
 use super::{HashAggregate, KeySet};
 
-/// Most keys of grouping sets: a bit each of a BIGINT, below the sign.
+/// Maximum number of keys of grouping sets: one bit each of a BIGINT, below the sign.
 const KEYS_MAX: usize = 63;
 
 /// A grouping set: which keys it has, and its number.
@@ -33,7 +32,7 @@ const KEYS_MAX: usize = 63;
 pub(super) struct GroupingSet {
     pub(super) has_key: Vec<bool>,
     pub(super) id: u64,
-    /// The set whose groups are added up to those of this one; `None`: it is filled with the input.
+    /// The set whose groups are added up to those of this one; `None` if it is filled from the input.
     parent: Option<usize>,
     level: usize,
 }
@@ -57,8 +56,8 @@ pub(super) struct GroupingSets {
 }
 
 impl GroupingSets {
-    /// Numbers the sets: a bit per key, the last key lowest, set if the set lacks the key; above them, which occurrence of
-    /// the same set it is. All are filled with the input.
+    /// Numbers the sets: a bit per key, the last key lowest, set if the set lacks the key; above them, which occurrence
+    /// of the same set it is. All are filled from the input.
     pub(super) fn new(sets: &[KeySet], keys: usize) -> Result<Self> {
         if keys > KEYS_MAX {
             return Err(Error::unsupported(format!("grouping sets over more than {KEYS_MAX} columns")));
@@ -77,11 +76,10 @@ impl GroupingSets {
         Ok(Self { sets: numbered, id_type })
     }
 
-    /// Fills sets with the groups of others, where `sets`, in the same order, tell how many groups are expected.
+    /// Fills sets from the groups of others; `sets`, in the same order, have the expected numbers of groups.
     pub(super) fn derive(&mut self, sets: &[KeySet]) {
         let keys: Vec<usize> = self.sets.iter().map(|set| set.has_key.iter().filter(|has| **has).count()).collect();
-        // Sets with more keys come first, and of equal sets the first: so none is filled from a set that is filled from
-        // it.
+        // Sets with more keys come first, equal sets in their given order: so there are no cycles.
         let mut order: Vec<usize> = (0..self.sets.len()).collect();
         order.sort_by_key(|&set| (Reverse(keys[set]), set));
         for (place, &child) in order.iter().enumerate() {
@@ -92,12 +90,12 @@ impl GroupingSets {
         }
     }
 
-    /// The sets that are filled with the input.
+    /// The sets that are filled from the input.
     pub(super) fn sets_of_input(&self) -> impl Iterator<Item = &GroupingSet> {
         self.sets.iter().filter(|set| set.parent.is_none())
     }
 
-    /// The sets that are filled with the groups of the set numbered `id`.
+    /// The sets that are filled from the groups of the set numbered `id`.
     pub(super) fn sets_of_groups(&self, id: u64) -> impl Iterator<Item = &GroupingSet> {
         let parent = self.sets.iter().position(|set| set.id == id);
         self.sets.iter().filter(move |set| parent.is_some() && set.parent == parent)
@@ -109,7 +107,7 @@ impl GroupingSets {
         self.sets.iter().filter(move |set| set.is_empty() && !set.parent.is_some_and(is_empty))
     }
 
-    /// How many times groups have to be final before the next sets can be filled.
+    /// The number of levels: the groups of each must be final before the sets of the next are filled.
     pub(super) fn levels(&self) -> usize {
         self.sets.iter().map(|set| set.level + 1).max().unwrap_or(1)
     }
@@ -120,12 +118,12 @@ impl GroupingSets {
         (derived > 0).then(|| format!("{derived} of {} from groups of another", self.sets.len()))
     }
 
-    /// The types of all groups' keys, the number of the set behind them; `types` are those of the input.
+    /// The types of all groups' keys, followed by that of the set number; `types` are those of the input.
     pub(super) fn key_types(&self, types: &[ColumnType]) -> RowType {
         self.types_in(types, self.sets.iter())
     }
 
-    /// The same of groups that are filled with the input.
+    /// The same for groups that are filled from the input.
     pub(super) fn key_types_from_input(&self, types: &[ColumnType]) -> RowType {
         self.types_in(types, self.sets_of_input())
     }
@@ -153,7 +151,7 @@ impl HashAggregate {
         set.has_key.iter().zip(keys).map(key).chain([id]).collect()
     }
 
-    /// Adds final groups, of which `keys` are the keys, to `coarser`: those of the sets that are filled with them.
+    /// Adds final groups with the keys `keys` to `coarser`, the groups of the sets that are filled from them.
     pub(super) fn roll_up(&self, keys: &[Vector], rows: Rows<'_>, coarser: &mut LocalGroups) -> Result<()> {
         let grouping = &self.groups().grouping;
         let sets = self.plan().grouping_sets.as_ref().expect("groups of grouping sets");

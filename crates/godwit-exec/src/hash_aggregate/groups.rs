@@ -8,12 +8,12 @@
 //! ```
 //!
 //! A group may thus have several rows, in the pages of one partition: phase two (partition.rs) combines them. If a full
-//! table has hardly reduced its rows, the next ones are only partitioned, each as a group of its own.
+//! table has hardly reduced the number of rows, the next ones are only partitioned, each as a group of its own.
 //!
-//! Early aggregation: data that is only partitioned grows with the rows, not with the groups. If a sketch tells that
-//! groups do repeat, but further apart than a small table reaches, and if rows are wide or memory gets short, a *large
-//! table* is made, for all groups or as many as memory allows. It is never emptied; rows of groups beyond it are
-//! partitioned.
+//! Early aggregation: data that is only partitioned grows with the number of rows, not of groups. If a sketch shows
+//! that groups do repeat, but too far apart for a small table to catch, and if rows are wide or memory gets short, a
+//! *large table* is created, for all groups or as many as memory allows. It is never emptied; rows whose groups don't
+//! fit in it are partitioned.
 //!
 //! ```text
 //! small table ──full, hardly reduced──▶ rows are passed ──many of them repeat──▶ large table ──▶ full: others are passed
@@ -38,7 +38,7 @@ use super::config::*;
 use super::partition::GroupMorsel;
 use super::sketch::DistinctSketch;
 
-/// How groups are kept: the same for all workers.
+/// How groups are stored: the same for all workers.
 pub(super) struct Grouping {
     pub(super) memory: BufferManager,
     pub(super) workers: usize,
@@ -50,7 +50,8 @@ pub(super) struct Grouping {
     pub(super) states: Arc<StateLayout>,
     pub(super) radix_bits: u32,
     local_entries_max: usize,
-    /// Most bytes that a worker's small table pins, if the entries don't bound them: rows with strings.
+    /// Maximum number of bytes that a worker's small table pins, if rows have strings, so that the number of entries
+    /// doesn't bound them.
     pinned_bytes_max: Option<u64>,
     /// Bytes of a group: row, strings of ordinary length, entries.
     group_bytes: usize,
@@ -67,7 +68,7 @@ impl Grouping {
     ) -> Result<Arc<Self>> {
         let columns: Vec<PhysicalType> = keys.iter().copied().chain(payload.iter().map(|column| column.0)).collect();
         let layout = RowLayout::new(&columns, RowLayoutOptions { hash: true, extra_bytes: states.bytes() })?;
-        // A long string may take as much again as its view, twice over.
+        // A long string may take another 32 bytes, twice the size of its view.
         let heap_bytes = 32 * columns.iter().filter(|&&column| column == PhysicalType::Str).count();
         let entry_bytes = 2 * size_of::<u64>() + (layout.row_bytes() + heap_bytes) * FILL_PERCENT_MAX / 100;
         let budget = memory.memory_limit() as f64 * LOCAL_MEMORY_SHARE / workers as f64;
@@ -98,7 +99,7 @@ impl Grouping {
         self.keys..self.keys + self.payload.len()
     }
 
-    /// Can a later row change a payload column?
+    /// Whether a later row can change a payload column.
     pub(super) fn improves_payload(&self) -> bool {
         let mut columns = self.payload_columns().zip(&self.payload);
         columns.any(|(column, &kind)| self.layout.improves_payload(column, kind))
@@ -110,18 +111,18 @@ impl Grouping {
     }
 }
 
-/// What a worker knows about its table while it is a large one.
+/// State of a worker's table while it is a large one.
 struct LargeTable {
-    /// For its groups; if others ask for a part of it, the table is dropped.
+    /// The claim for its groups; if others ask for a part of it, the table is dropped.
     claim: MemoryClaim,
     claimed_bytes: u64,
-    /// No more groups are taken.
+    /// The table takes no more groups.
     is_full: bool,
     groups_max: usize,
     /// Rows whose groups have no room in the table.
     passed: PartitionedRows,
     missing: Vec<u32>,
-    /// Rows that were looked up in the full table since it was judged last, and how many found no group.
+    /// Rows looked up in the full table since its last evaluation, and how many of them found no group.
     rows: u64,
     misses: u64,
 }
@@ -131,20 +132,20 @@ pub(super) struct LocalGroups {
     grouping: Arc<Grouping>,
     rows: PartitionedRows,
     table: GroupTable,
-    /// The row of each row's group, of the last call.
+    /// The group row of each row of the last call.
     found: RowList,
-    /// Rows that got a successor since the table was empty, because a better string found no room in them.
+    /// Rows replaced by a new one since the table was last empty, because a better string didn't fit in them.
     replaced_rows: usize,
     left: Vec<u32>,
-    /// Rows that the table took since it was empty.
+    /// Rows that the table has taken since it was last empty.
     rows_taken: u64,
-    /// What the rows took when it was emptied; those since then are pinned.
+    /// Bytes of the rows when the table was last emptied; rows added since then are pinned.
     bytes_when_empty: u64,
-    /// The table was emptied, or rows went past it: groups may have several rows.
+    /// The table was emptied, or rows bypassed it: groups may have several rows.
     has_duplicates: bool,
-    /// Rows still to be only partitioned.
+    /// Number of further rows that are only partitioned.
     passing_rows: u64,
-    /// The keys of the rows that were only partitioned.
+    /// Sketch of the keys of rows that were only partitioned.
     sketch: DistinctSketch,
     large: Option<LargeTable>,
     /// Scratch of [`improve_known`](Self::improve_known).
@@ -157,7 +158,7 @@ struct KnownRows {
     rows: RowList,
 }
 
-/// Makes a group of each of the rows `rows` of a chunk. If memory runs out, some may have been made.
+/// Creates a group for each of the rows `rows` of a chunk. If memory runs out, some may already exist.
 fn append_groups(
     groups: &mut PartitionedRows,
     states: &StateLayout,
@@ -202,7 +203,7 @@ impl LocalGroups {
         &self.grouping
     }
 
-    /// True without groups.
+    /// True if there are no groups.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.rows() == 0
     }
@@ -223,8 +224,8 @@ impl LocalGroups {
         format!("hash table, {entries} entries{note}, {} rows kept", self.kept_rows())
     }
 
-    /// The row of the group of each row of the dense `keys` (at most [`CHUNK_ROWS`]), its states ready to be updated, its
-    /// payload as good as that of all rows so far. Valid until the next call.
+    /// The group row of each row of the dense `keys` (at most [`CHUNK_ROWS`]), its states ready to be updated, its
+    /// payload the best of all rows so far. Valid until the next call.
     pub(super) fn assign(&mut self, keys: &[Vector], payload: &[Vector], hashes: &[u64]) -> Result<Rows<'_>> {
         let joined: Vec<Vector>;
         let columns = match payload {
@@ -252,7 +253,7 @@ impl LocalGroups {
             self.rows.release_pins();
             append_groups(&mut self.rows, states, columns, None, hashes, &mut self.found)?;
             if self.passing_rows % DECIDE_ROWS < CHUNK_ROWS as u64 {
-                // In time for the next chunk: the rows of this one stay pinned.
+                // Takes effect with the next chunk: the rows of this one stay pinned.
                 self.consider_large()?;
             }
             return Ok(self.found.all());
@@ -272,7 +273,7 @@ impl LocalGroups {
         Ok(self.found.all())
     }
 
-    /// As [`assign`](Self::assign) while the large table is full.
+    /// [`assign`](Self::assign) while the large table is full.
     fn assign_known(
         &mut self,
         keys: &[Vector],
@@ -298,8 +299,8 @@ impl LocalGroups {
         Ok(self.found.all())
     }
 
-    /// Memory ran out while groups of a chunk were made: empties the table, so that others may have the pages that it
-    /// pins, and starts over with the chunk. What was made of it so far stays, as groups without rows.
+    /// Memory ran out while groups of a chunk were created: empties the table, so that the pages that it pins can be
+    /// evicted, and starts over with the chunk. Groups created so far stay, as groups of no rows.
     fn assign_again(&mut self, keys: &[Vector], payload: &[Vector], hashes: &[u64], error: Error) -> Result<Rows<'_>> {
         if error.kind() != ErrorKind::Resource || (self.table.groups() == 0 && self.large.is_none()) {
             return Err(error);
@@ -312,8 +313,8 @@ impl LocalGroups {
         self.assign(keys, payload, hashes)
     }
 
-    /// [`improve`](Self::improve) for the rows of a chunk that found their group in the full table: passed rows have
-    /// their payload already, and their groups aren't in the table.
+    /// [`improve`](Self::improve) for the rows of a chunk that found their group in the full table: rows that were
+    /// passed on already have their payload, and their groups aren't in the table.
     fn improve_known(&mut self, keys: &[Vector], payload: &[Vector]) -> Result<()> {
         let nothing = KnownRows { positions: Vec::new(), rows: RowList::new(&self.grouping.layout) };
         let mut known = std::mem::replace(&mut self.known, nothing);
@@ -330,8 +331,8 @@ impl LocalGroups {
         Ok(())
     }
 
-    /// Takes over what is better in the payload of a chunk than in the rows of its groups, which the table points to.
-    /// `rows` has the row of each row's group, and gets the new row of those that are replaced.
+    /// Where the payload of a chunk's row is better than that of its group's row in the table, takes it over. `rows`
+    /// has the group row of each row; for groups whose row is replaced, it is set to the new one.
     pub(super) fn improve(&mut self, rows: &mut RowList, keys: &[Vector], payload: &[Vector]) -> Result<()> {
         let grouping = self.grouping.clone();
         for (column, (&kind, values)) in grouping.payload_columns().zip(grouping.payload.iter().zip(payload)) {
@@ -339,7 +340,7 @@ impl LocalGroups {
                 continue;
             }
             if keys.is_empty() {
-                // All rows are of one group: what the best of them doesn't improve, none does.
+                // All rows are of one group: if the best of them is no improvement, none is.
                 let Some(best) = kind.best_of(values) else { continue };
                 let mut row = RowList::new(&grouping.layout);
                 row.push(rows.all(), best as usize);
@@ -373,8 +374,8 @@ impl LocalGroups {
         Ok(())
     }
 
-    /// Makes new rows for the groups of the rows at `positions`, with their values in `column` and empty states. Phase two
-    /// combines the old rows with them.
+    /// Creates new rows for the groups of the rows at `positions`, with their values in `column` and empty states.
+    /// Phase two combines the old rows with them.
     fn replace(
         &mut self,
         rows: &mut RowList,
@@ -402,7 +403,7 @@ impl LocalGroups {
         Ok(())
     }
 
-    /// Makes room for the groups of `rows` more rows without touching those that are there. False if there is none.
+    /// Makes room for the groups of `rows` more rows without touching existing ones. Returns false if there isn't any.
     pub(super) fn try_room(&mut self, rows: usize) -> Result<bool> {
         let is_over = |most: u64| self.rows.bytes() - self.bytes_when_empty > most;
         if self.grouping.pinned_bytes_max.is_some_and(is_over) {
@@ -415,7 +416,7 @@ impl LocalGroups {
         if needed > self.grouping.local_entries_max {
             return Ok(false);
         }
-        // In steps of four, because all groups are entered again each time.
+        // By a factor of four, because each growth reinserts all groups.
         let entries = (self.table.entries() * 4).max(needed).min(self.grouping.local_entries_max);
         match self.table.grow(entries) {
             Err(error) if error.kind() == ErrorKind::Resource => Ok(false),
@@ -423,12 +424,12 @@ impl LocalGroups {
         }
     }
 
-    /// Makes a large table if that saves more than it costs. The pins of the rows so far are kept until it empties.
+    /// Creates a large table if that saves more than it costs. The pins of the rows so far are kept until it empties.
     fn consider_large(&mut self) -> Result<()> {
         let Grouping { memory, group_bytes, workers, layout, radix_bits, .. } = &*self.grouping;
         let limit = memory.memory_limit() as f64;
         let is_short = self.rows.bytes() as f64 * *workers as f64 > limit * PRESSURE_SHARE;
-        // Within a partition that phase two splits, groups are few enough.
+        // A partition that phase two splits has few enough groups.
         if self.rows.radix_bits() != *radix_bits || !(is_short || *group_bytes >= WIDE_GROUP_BYTES) {
             return Ok(());
         }
@@ -468,7 +469,8 @@ impl LocalGroups {
         Ok(())
     }
 
-    /// Before `rows` rows go to the large table: does it take groups, or is it of use at all?
+    /// Called before `rows` rows go to the large table: decides whether it takes more groups and whether it is still
+    /// worth keeping.
     fn make_room_in_large(&mut self, rows: usize) -> Result<()> {
         let Some(large) = &mut self.large else { return Ok(()) };
         let memory = &self.grouping.memory;
@@ -492,7 +494,7 @@ impl LocalGroups {
         Ok(())
     }
 
-    /// Goes on with a small table.
+    /// Goes back to a small table.
     fn drop_large(&mut self) -> Result<()> {
         let large = self.large.take().expect("there is one");
         self.rows.combine(large.passed);
@@ -501,7 +503,7 @@ impl LocalGroups {
         self.table.reset(LOCAL_ENTRIES_MIN)
     }
 
-    /// Forgets the groups; their rows stay, unpinned.
+    /// Removes all groups from the table; their rows stay, unpinned.
     fn empty_table(&mut self) {
         self.has_duplicates = true;
         (self.replaced_rows, self.rows_taken) = (0, 0);
@@ -540,7 +542,7 @@ impl LocalGroups {
         self.grouping.states.combine(self.found.all(), sources)
     }
 
-    /// The rows, unpinned, and whether a group may have several.
+    /// Returns the rows, unpinned, and whether a group may have several.
     pub(super) fn finish(mut self) -> (PartitionedRows, bool) {
         self.rows.close();
         if let Some(large) = self.large {
@@ -590,7 +592,7 @@ impl SharedGroups {
         self.combined.lock().rows.as_ref().map_or(0, PartitionedRows::rows)
     }
 
-    /// Hands out the partitions for phase two. `collected` are the partitions of rows that go with the groups.
+    /// Hands out the partitions for phase two. `collected` are the partitions of rows that belong to the groups.
     pub(super) fn take_morsels(&self, collected: Vec<PartitionedRows>) -> Vec<GroupMorsel> {
         let Combined { rows, has_duplicates } = std::mem::take(&mut *self.combined.lock());
         let Some(rows) = rows else { return Vec::new() };

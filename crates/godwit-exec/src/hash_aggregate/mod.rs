@@ -10,15 +10,15 @@
 //!                  └──▶ values, sorted by group (collected.rs) ─▶ results of values (results/)
 //! ```
 //!
-//! - *Memory.* Rows of groups are in spillable pages; only the rows that a small table points into are pinned. Phase two
-//!   pins a partition at a time per worker, and splits those that don't fit. Collected values are sorted externally.
-//!   Everything finishes in bounded memory; only a result that is a long string or list must fit.
-//! - *Payload*: `any_value` of everything, minima and maxima of strings are columns of the groups' rows after the keys. The
-//!   first row of a group brings them; a later row costs something only if its value could be better, so that dozens
-//!   of `any_value` are nearly free.
-//! - *States* of a fixed size lie in the rows, each once however many aggregates share it (plan.rs). Aggregates that need
-//!   all values collect them as rows next to the groups.
-//! - *One group* is a direct array with one slot: there is no table in the way of a global aggregate.
+//! - *Memory.* Rows of groups are in spillable pages; only the rows that a small table points into are pinned. Phase
+//!   two pins one partition at a time per worker, and splits those that don't fit. Collected values are sorted
+//!   externally. Everything finishes in bounded memory; only a result that is a long string or list must fit.
+//! - *Payload*: `any_value` of everything, minima and maxima of strings are columns of the groups' rows after the keys.
+//!   The first row of a group supplies them; a later row costs something only if its value could be better, so that
+//!   dozens of `any_value` are nearly free.
+//! - *States* of a fixed size lie in the rows, each once however many aggregates share it (plan.rs). Aggregates that
+//!   need all values collect them as rows next to the groups.
+//! - *One group* is a direct array with one slot: a global aggregate needs no hash table.
 //!
 //! Source: Kuiper, Boncz, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", V.
 
@@ -69,7 +69,7 @@ use plan::Plan;
 use sink::{AggregateSinkWorker, Feeder};
 use source::{AggregateSourceWorker, SharedPhase};
 
-/// What a GROUP BY asks for.
+/// Specification of a GROUP BY.
 #[derive(Debug, Clone, Default)]
 pub struct HashAggregateSpec {
     /// The group keys; none for one group of all rows.
@@ -80,10 +80,9 @@ pub struct HashAggregateSpec {
     pub grouping_sets: Option<Vec<KeySet>>,
     /// The aggregates.
     pub aggregates: Vec<AggregateCall>,
-    /// The planner's guess of the number of groups.
+    /// The planner's estimate of the number of groups.
     pub estimated_groups: Option<u64>,
-    /// This many groups are enough, whichever they are (LIMIT). Without aggregates, input ends as soon as they are
-    /// found.
+    /// This many groups are enough, no matter which (LIMIT). Without aggregates, input ends as soon as they are found.
     pub groups_enough: Option<u64>,
 }
 
@@ -92,8 +91,8 @@ pub struct HashAggregateSpec {
 pub struct KeySet {
     /// Which of [`HashAggregateSpec::groups`] it has.
     pub keys: Vec<usize>,
-    /// The planner's guess of the number of its groups: of several sets that a coarser one could be filled with, the
-    /// smallest is taken.
+    /// The planner's estimate of the number of its groups: a coarser set is filled from the smallest of the sets that
+    /// it could be filled from.
     pub estimated_groups: u64,
 }
 
@@ -103,14 +102,14 @@ pub struct HashAggregate {
     /// The query's pool, with this operator as owner.
     memory: BufferManager,
     workers: usize,
-    /// The groups of each level of grouping sets; there is one level without.
+    /// The groups of each level of grouping sets; one level if there are none.
     groups: Vec<SharedGroups>,
     distinct: Vec<SharedGroups>,
     collected: Vec<SharedCollected>,
     phase: SharedPhase,
     /// Bytes of the groups' rows when the input is complete.
     grouped_bytes: AtomicU64,
-    /// Number of groups that are wanted of the input.
+    /// Number of groups after which no more input is needed.
     groups_enough: u64,
     metrics: Arc<OperatorMetrics>,
 }
@@ -162,20 +161,20 @@ impl HashAggregate {
         Arc::new(AggregateSink(self.clone()))
     }
 
-    /// Gives the groups, once the sink is finalized.
+    /// Produces the groups, once the sink is finalized.
     pub fn source(self: &Arc<Self>) -> Arc<dyn Source> {
         Arc::new(AggregateSource(self.clone()))
     }
 
-    /// What collecting groups pins where memory is short: for each kind of rows the pages and the entries of a table, and
-    /// the open pages of four partitions. Aggregating a partition also takes what it reads.
+    /// Bytes that collecting groups pins where memory is short: for each kind of rows the pages and the entries of a
+    /// table, and the open pages of four partitions. Aggregating a partition also pins the pages that it reads.
     fn pinned_bytes(&self, workers: usize) -> u64 {
         let kinds = 1 + self.distinct.len() + self.collected.len();
         let entries_bytes = LOCAL_ENTRIES_MIN * 2 * size_of::<u64>();
         (workers * kinds * (10 * PAGE_BYTES + entries_bytes)) as u64
     }
 
-    /// How feeding the input uses the cache. Strings may turn out to be too many for an array.
+    /// How feeding the input uses the cache. There may turn out to be too many strings for an array.
     fn cache_use_of_input(&self) -> CacheUse {
         let plan = &self.plan;
         if !plan.distinct.is_empty() || !plan.collected.is_empty() {
@@ -218,7 +217,7 @@ impl HashAggregate {
         &self.groups[level]
     }
 
-    /// How many levels of grouping sets there are.
+    /// Number of levels of grouping sets.
     fn levels(&self) -> usize {
         self.groups.len()
     }
@@ -235,13 +234,13 @@ impl HashAggregate {
         &self.phase
     }
 
-    /// The partitions of the groups of a level, when everything they are made of has arrived in them.
+    /// The partitions of the groups of a level, once everything that goes into them has arrived.
     fn open_groups(&self, level: usize) -> Vec<GroupMorsel> {
         let collected = self.collected.iter().map(|set| set.take(&self.memory)).collect();
         self.groups[level].take_morsels(collected)
     }
 
-    /// Without any input there is still the group of all rows, once per empty grouping set.
+    /// Even without input there is the group of all rows, once per empty grouping set.
     fn add_global_groups(&self) -> Result<()> {
         let groups = self.groups();
         if groups.rows() > 0 || !self.plan.has_global_group() {
@@ -265,7 +264,7 @@ impl HashAggregate {
         Ok(())
     }
 
-    /// Tells `EXPLAIN ANALYZE` how a worker found its groups.
+    /// Notes for `EXPLAIN ANALYZE` how a worker found its groups.
     fn note_table(&self, direct_groups: Option<usize>, local: &LocalGroups) {
         let note = match direct_groups {
             Some(0) => return,
@@ -286,7 +285,7 @@ fn radix_bits(spec: &HashAggregateSpec, plan: &Plan, memory: &BufferManager, wor
         _ => RADIX_BITS_USUAL,
     };
     let has_strings = plan.key_types.iter().chain(&plan.input_types).any(|ty| ty.physical == PhysicalType::Str);
-    // Groups of the next level are made while those of one are read.
+    // Groups of the next level are created while those of one level are read.
     let sets = plan.levels().min(2) + plan.distinct.len() + plan.collected.len();
     let partition_bytes = PAGE_BYTES * if has_strings { 2 } else { 1 } * sets * workers;
     let partitions_max = (memory.memory_limit() as f64 * OPEN_PAGES_SHARE) as usize / partition_bytes;

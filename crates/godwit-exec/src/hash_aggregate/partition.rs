@@ -1,4 +1,4 @@
-//! Phase two: all rows of a partition, so that each group has one.
+//! Phase two: combines the rows of a partition, so that each group has exactly one.
 //!
 //! ```text
 //! morsel: one partition, or several small ones
@@ -55,7 +55,7 @@ impl GroupMorsel {
         self.rows() + collected.map(RowCollection::rows).sum::<u64>()
     }
 
-    /// Asks for its first pages while another is worked on.
+    /// Prefetches its first pages while another morsel is being processed.
     pub(super) fn read_ahead(&self) {
         self.partitions.iter().take(1).for_each(|partition| partition.rows.read_ahead());
     }
@@ -71,7 +71,7 @@ impl GroupMorsel {
         self.partitions.extend(other.partitions);
     }
 
-    /// What it takes to aggregate it: all pages of groups, the table, and the list of groups. Collected values are read
+    /// Bytes needed to aggregate it: all pages of groups, the table, and the list of groups. Collected values are read
     /// page by page.
     fn bytes_needed(&self) -> u64 {
         let pages: u64 = self.partitions.iter().map(|partition| partition.rows.bytes()).sum();
@@ -109,7 +109,7 @@ impl FinishedGroups {
         self.len
     }
 
-    /// Gives the groups numbers from 0 on, in the state `ordinal`.
+    /// Numbers the groups, starting at 0, in the state `ordinal`.
     pub(super) fn number(&self, states: &StateLayout, ordinal: usize) {
         let mut rows = self.new_list();
         for begin in (0..self.len).step_by(CHUNK_ROWS) {
@@ -189,7 +189,7 @@ impl PartitionAggregator {
         }
     }
 
-    /// Gets all memory before anything is changed.
+    /// Acquires all memory before anything is changed.
     fn acquire(&mut self, morsel: &GroupMorsel, needs_table: bool) -> Result<(PinnedRows, Reservation)> {
         let memory = &self.grouping.memory;
         let partitions = morsel.partitions.iter().map(|partition| &partition.rows);

@@ -1,4 +1,4 @@
-//! What the operator computes for a query: inputs, states, outputs, each once however many aggregates share them.
+//! What the operator computes for a query: inputs, states and outputs, each only once however many aggregates share it.
 //!
 //! ```text
 //! sum(x), avg(x), count(*), count(distinct y) filter (where z)      x is never NULL
@@ -36,11 +36,12 @@ pub(super) enum Feed {
 pub(super) struct PlannedState {
     pub(super) kind: StateKind,
     pub(super) feed: Feed,
-    /// Columns of the feed: the argument, several for a count of rows without NULL in any, none for a count of rows.
+    /// Columns of the feed: the argument; several for a count of rows without a NULL in any of them; none for a count
+    /// of rows.
     pub(super) arguments: Vec<usize>,
 }
 
-/// Arguments that are counted once per group: rows (group keys, arguments) made unique before they reach the states.
+/// Arguments that count once per group: rows (group keys, arguments) are deduplicated before they reach the states.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DistinctSet {
     pub(super) arguments: Vec<usize>,
@@ -67,7 +68,7 @@ pub(super) struct CollectedSet {
     pub(super) types: RowType,
     /// How the values of a group are sorted.
     pub(super) order: Vec<CollectedOrder>,
-    /// Rows that compare equal stay in the order of their arrival.
+    /// Rows that compare equal stay in order of arrival.
     pub(super) keeps_arrival: bool,
     /// Rows where one of these of `columns` is NULL are left out.
     pub(super) required: Vec<usize>,
@@ -82,7 +83,7 @@ pub(super) struct CollectedOrder {
     pub(super) nulls_first: bool,
 }
 
-/// How a result comes out of states.
+/// How a result is computed from states.
 #[derive(Debug, Clone)]
 pub(super) enum Output {
     Count(usize),
@@ -91,7 +92,7 @@ pub(super) enum Output {
         state: usize,
         seen: Option<usize>,
     },
-    /// Minimum, maximum or bits; NULL in the same way.
+    /// Minimum, maximum or bits; NULL likewise.
     Value {
         state: usize,
         seen: Option<usize>,
@@ -100,7 +101,7 @@ pub(super) enum Output {
     Payload(usize),
     /// The value in a payload column that holds it after sort keys.
     Ordered(usize),
-    /// Sum through count; decimals are scaled by the factor first.
+    /// Sum divided by count; decimals are scaled by the factor first.
     Mean {
         sum: usize,
         count: usize,
@@ -129,9 +130,9 @@ pub(super) struct Plan {
     pub(super) input_types: RowType,
     /// Input column of each group key.
     pub(super) keys: Vec<usize>,
-    /// Types of the group keys as they come out, the grouping id included.
+    /// Types of the group keys in the output, including the grouping id.
     pub(super) key_types: RowType,
-    /// The same of the groups that the input is fed to.
+    /// The same for the groups that the input is fed to.
     pub(super) key_types_from_input: RowType,
     pub(super) grouping_sets: Option<GroupingSets>,
     pub(super) states: Vec<PlannedState>,
@@ -149,7 +150,7 @@ impl Plan {
         Planner::default().plan(spec)
     }
 
-    /// True if there is a group even without input: the one of all rows.
+    /// True if there is a group even without input: that of all rows.
     pub(super) fn has_global_group(&self) -> bool {
         match &self.grouping_sets {
             Some(sets) => sets.global().next().is_some(),
@@ -157,7 +158,7 @@ impl Plan {
         }
     }
 
-    /// How many levels of grouping sets there are; one without.
+    /// Number of levels of grouping sets; one if there are none.
     pub(super) fn levels(&self) -> usize {
         self.grouping_sets.as_ref().map_or(1, GroupingSets::levels)
     }
@@ -265,14 +266,14 @@ impl Planner {
         }
     }
 
-    /// The count of rows of the feed whose arguments aren't NULL.
+    /// The state that counts rows of the feed whose arguments aren't NULL.
     fn count(&mut self, feed: Feed, arguments: &[usize], types: &[ColumnType]) -> usize {
         let nullable = |&&index: &&usize| types[index].nullable;
         let counted: Vec<usize> = arguments.iter().filter(nullable).copied().collect();
         self.state(StateKind::Count, feed, counted)
     }
 
-    /// The count that tells whether a value was seen; `None` if every group has one.
+    /// The state that counts values, to tell whether there was one; `None` if every group has one.
     fn seen(&mut self, feed: Feed, argument: usize, types: &[ColumnType]) -> Option<usize> {
         let always = !types[argument].nullable && feed == Feed::Input { filter: None } && !self.has_global_group;
         (!always).then(|| self.count(feed, &[argument], types))
@@ -329,7 +330,8 @@ impl Planner {
             K::Min if is_string(first()?.0) => self.payload(PayloadKind::Min, call, first()?, &mut ty),
             K::Max if is_string(first()?.0) => self.payload(PayloadKind::Max, call, first()?, &mut ty),
             K::AnyValue => self.payload(PayloadKind::Any, call, first()?, &mut ty),
-            // Without an order any row may be the first; the first row of the group is, unless a filter removes it.
+            // Without an order any row may count as the first; it is the first row of the group, unless a filter
+            // removes that.
             K::FirstValue { ignore_nulls: true } if call.order_by.is_empty() => {
                 self.payload(PayloadKind::Any, call, first()?, &mut ty)
             }
@@ -426,7 +428,7 @@ impl Planner {
         }))
     }
 
-    /// The first value in an order, or the last one: the smallest or largest string of sort keys and value.
+    /// The first or last value in an order: the smallest or largest string made of the sort keys and the value.
     fn ordered(&mut self, call: &AggregateCall, ty: &mut ColumnType) -> Output {
         let mut keys = Vec::new();
         if let AggregateKind::ArgMin | AggregateKind::ArgMax = call.kind {
@@ -486,7 +488,7 @@ impl Planner {
             set.required.push(key);
         }
         if let AggregateKind::Best { largest, by_other, .. } = call.kind {
-            // Regardless of the order asked for: the best come first.
+            // Regardless of the requested order: the best come first.
             set.columns.truncate(1);
             set.types.truncate(1);
             set.order.clear();
@@ -532,7 +534,7 @@ impl CollectedSet {
     }
 }
 
-/// The column of a distinct set that an ORDER BY of its aggregate means.
+/// The column of a distinct set that an ORDER BY of its aggregate refers to.
 fn distinct_column(call: &AggregateCall, order: &AggregateOrder) -> Result<usize> {
     let column = call.arguments.iter().position(|argument| argument.is_same(&order.expression));
     column.ok_or_else(|| {
@@ -559,7 +561,7 @@ fn collected_kind(kind: &AggregateKind) -> CollectedKind {
     }
 }
 
-/// Can the values and sort keys of an aggregate be put into strings of the same order?
+/// Whether the values and sort keys of an aggregate can be encoded as strings that sort the same way.
 fn has_order(call: &AggregateCall) -> bool {
     let order_by = call.order_by.iter().map(|order| &order.expression);
     call.arguments.iter().chain(order_by).all(|expression| expression.output().physical != PhysicalType::Nested)
@@ -569,7 +571,7 @@ fn is_string(ty: &ColumnType) -> bool {
     ty.physical == PhysicalType::Str
 }
 
-/// The result has the argument's physical type.
+/// Gives the result the argument's physical type.
 fn keep_type(ty: &mut ColumnType, argument: &ColumnType) {
     ty.physical = argument.physical;
     ty.range = argument.range;

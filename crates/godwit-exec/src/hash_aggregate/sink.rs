@@ -1,4 +1,4 @@
-//! How a chunk gets into groups and states; for the operator's input, and for the rows of distinct sets.
+//! Adds chunks to groups and states: those of the operator's input, and the rows of distinct sets.
 //!
 //! ```text
 //! chunk ──inputs──▶ keys, arguments ──▶ direct array, else table ──▶ row of each row's group ──▶ update states
@@ -85,7 +85,7 @@ impl Feeder {
     /// A lower bound on the number of distinct groups.
     fn groups(&self) -> u64 {
         let direct = self.direct.as_ref().map_or(0, |direct| direct.groups() as u64);
-        // A group may be in both.
+        // A group may be in both: the sum could be too high.
         direct.max(self.local.distinct_groups())
     }
 
@@ -137,7 +137,7 @@ impl Feeder {
         self.update_states(Some(set), keys, arguments, &Filters { rows: Vec::new() }, rows)
     }
 
-    /// Updates the states that are fed by the input or by a distinct set, whose columns are `columns`.
+    /// Updates the states that are fed by the input or by a distinct set; `columns` are its columns.
     fn update_states(
         &mut self,
         distinct: Option<usize>,

@@ -1,11 +1,11 @@
-//! How many distinct keys a worker's rows have, estimated from their hashes.
+//! Estimates the number of distinct keys of a worker's rows from their hashes.
 //!
-//! A HyperLogLog of 2^12 registers: each keeps the longest run of zero bits among the hashes that fall to it. Its standard
-//! error is 1.6 %, enough to tell keys that repeat from keys that don't.
+//! A HyperLogLog of 2^12 registers: each keeps the longest run of zero bits among the hashes that map to it. The
+//! standard error is 1.6 %, enough to tell keys that repeat from keys that don't.
 
 use super::config::{REPEATS_MIN, SKETCH_BITS};
 
-/// Registers of a HyperLogLog, and the number of hashes that they saw.
+/// Registers of a HyperLogLog, and the number of hashes added.
 pub(super) struct DistinctSketch {
     registers: Vec<u8>,
     rows: u64,
@@ -43,7 +43,7 @@ impl DistinctSketch {
         if share > 1.0 - REPEATS_MIN {
             return None;
         }
-        // The draws per key, by bisection: the share of distinct rows falls as they rise.
+        // The draws per key, by bisection: the more there are, the lower the share of distinct rows.
         let (mut low, mut high) = (0.0f64, 1.0 / share);
         for _ in 0..40 {
             let draws = (low + high) / 2.0;

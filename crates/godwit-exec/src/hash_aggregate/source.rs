@@ -5,11 +5,11 @@
 //!                                                                of level 1 ──▶ … ──▶ Groups of the last level ──▶ Done
 //! ```
 //!
-//! While distinct sets are left, a worker makes a morsel of one unique and feeds it to groups of its own, as it did
+//! While there are distinct sets left, a worker deduplicates a morsel of one and feeds it to its own groups, as it did
 //! with the input. While it emits groups of a level that isn't the last, it adds them to groups of the next level
 //! (grouping_sets.rs). A worker that finds no more morsels hands its groups over; the last one to do so opens the
-//! partitions of the groups that were fed, and wakes the others. If one ends before that because no more rows are
-//! wanted, the others end, too.
+//! partitions of the groups that were fed, and wakes the others. If a worker ends before that because no more rows are
+//! needed, the others end, too.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use super::partition::{Aggregated, FinishedGroups, GroupMorsel, PartitionAggrega
 use super::plan::Output;
 use super::sink::Feeder;
 
-/// What the source's workers share.
+/// State shared by the source's workers.
 #[derive(Default)]
 pub(super) struct SharedPhase(Mutex<Phase>);
 
@@ -38,18 +38,18 @@ pub(super) struct SharedPhase(Mutex<Phase>);
 struct Phase {
     /// Morsels of distinct sets: the set, and some of its partitions.
     distinct: VecDeque<(usize, GroupMorsel)>,
-    /// Workers that hold groups, or make some, which others wait for.
+    /// Number of workers that hold or create groups which others wait for.
     feeding: usize,
-    /// Fires when the next groups are opened, or never will be.
+    /// Fires when the next groups are opened, or when it is clear that they never will be.
     opened: Signal,
-    /// A worker that held groups has ended.
+    /// A worker that held groups has ended early.
     is_abandoned: bool,
     /// The groups of a level; `None` before the first ones are opened.
     groups: Option<VecDeque<GroupMorsel>>,
     level: usize,
 }
 
-/// What a worker does next.
+/// The next step of a worker.
 enum Step {
     Distinct(usize, GroupMorsel),
     HandOver,
@@ -60,7 +60,7 @@ enum Step {
 }
 
 impl Phase {
-    /// Opens the groups that come next. Those of a level are empty if nothing before them has the groups they are made of.
+    /// Opens the next groups. A level has none if nothing was fed to it.
     fn open(&mut self, operator: &HashAggregate) {
         for level in self.groups.as_ref().map_or(0, |_| self.level + 1)..operator.levels() {
             self.groups = Some(operator.open_groups(level).into());
@@ -71,12 +71,12 @@ impl Phase {
         }
     }
 
-    /// True while nothing comes after what is open.
+    /// True if the last groups are open.
     fn is_last(&self, operator: &HashAggregate) -> bool {
         self.groups.is_some() && self.level + 1 == operator.levels()
     }
 
-    /// Morsels of what is open.
+    /// Number of open morsels.
     fn morsels(&self) -> usize {
         self.groups.as_ref().map_or(self.distinct.len(), VecDeque::len)
     }
@@ -98,8 +98,8 @@ impl SharedPhase {
         self.0.lock().morsels()
     }
 
-    /// The next step of a worker, which holds groups to be handed over if it `feeds`. With a morsel before the last
-    /// groups it does.
+    /// The next step of a worker; if it `feeds`, it holds groups to be handed over. A morsel before the last groups
+    /// makes it feed.
     fn next_step(&self, operator: &HashAggregate, feeds: bool) -> Step {
         let phase = &mut *self.0.lock();
         let step = match &mut phase.groups {
@@ -121,11 +121,11 @@ impl SharedPhase {
         }
     }
 
-    /// A worker has handed over what it fed.
+    /// Called when a worker has handed over the groups it fed.
     fn handed_over(&self, operator: &HashAggregate) {
         let mut phase = self.0.lock();
         phase.feeding -= 1;
-        // A worker that split a morsel may have left pieces of it to the others.
+        // A worker that split a morsel may have left pieces of it for the others.
         if phase.feeding == 0 && phase.morsels() == 0 {
             phase.open(operator);
             let opened = std::mem::take(&mut phase.opened);
@@ -134,7 +134,7 @@ impl SharedPhase {
         }
     }
 
-    /// A worker that others wait for has ended: what it held is missing from now on.
+    /// Called when a worker that others wait for has ended early: the groups it held are lost.
     fn abandon(&self) {
         let mut phase = self.0.lock();
         phase.is_abandoned = true;
@@ -169,14 +169,14 @@ pub(super) struct AggregateSourceWorker {
     emitting: Option<Emission>,
 }
 
-/// Groups on their way out.
+/// Groups that are being emitted.
 struct Emission {
     groups: FinishedGroups,
     /// The values of each collected set.
     collected: Vec<SortedValues>,
     next: usize,
     rows: RowList,
-    /// The memory of the results in the last chunk that were made of collected values.
+    /// Reservations for the results in the last chunk that were made from collected values.
     results: Vec<Reservation>,
 }
 
@@ -198,7 +198,7 @@ impl AggregateSourceWorker {
         }
     }
 
-    /// Makes a morsel of a distinct set unique and feeds it to the groups of this worker.
+    /// Deduplicates a morsel of a distinct set and feeds it to the groups of this worker.
     fn feed_distinct(&mut self, set: usize, morsel: GroupMorsel) -> Result<()> {
         let groups = match self.distinct_aggregators[set].aggregate(morsel)? {
             Aggregated::Split(morsels) => {
@@ -239,7 +239,7 @@ impl AggregateSourceWorker {
         Ok(())
     }
 
-    /// Hands the groups that this worker fed over to the shared ones.
+    /// Hands over the groups that this worker fed to the shared ones.
     fn hand_over(&mut self) -> Result<()> {
         if let Some((level, coarser)) = self.coarser.take() {
             self.operator.groups_of_level(level).combine(coarser);
@@ -247,7 +247,7 @@ impl AggregateSourceWorker {
         self.feeder.take().map_or(Ok(()), Feeder::combine)
     }
 
-    /// The next chunk of the groups that are finished.
+    /// The next chunk of finished groups.
     fn emit(&mut self) -> Result<Option<Chunk>> {
         let Some(Emission { groups, collected, next, rows, results }) = &mut self.emitting else { return Ok(None) };
         results.clear();

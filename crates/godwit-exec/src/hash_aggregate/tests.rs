@@ -1,4 +1,4 @@
-//! The aggregation against a map of groups.
+//! Tests the aggregation against a naive one with a map of groups.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -150,7 +150,8 @@ impl Call {
         }
     }
 
-    /// Is the value one of the group that isn't NULL, or NULL if all are? A mode has to be one of the most frequent.
+    /// Whether the value is a non-NULL one of the group, or NULL if all are NULL. A mode has to be one of the most
+    /// frequent.
     fn could_be(&self, value: &Value, rows: &[&[Value]]) -> bool {
         let argument = self.1.expect("any_value has an argument");
         let passing = rows.iter().filter(|row| !self.2 || row[BOOL] == Value::Integer(1));
@@ -264,7 +265,7 @@ pub(super) struct Case {
     pub(super) grouping_sets: Option<Vec<Vec<usize>>>,
 }
 
-/// What an aggregation gave.
+/// The outcome of an aggregation.
 pub(super) struct Outcome {
     query: Arc<QueryContext>,
     rows: Vec<Row>,
@@ -399,7 +400,7 @@ proptest! {
         let set = |set: u32| (0..3).filter(|key| set >> key & 1 == 1).collect::<Vec<usize>>();
         let sets = (0..8).filter(|index| mask >> index & 1 == 1).map(set).collect();
         let chunks = chunks_of(&mut Random(seed), &key_types, rows, chunk_rows, distinct);
-        // Some calls have every set filled with the input.
+        // With some calls, every set is filled from the input.
         let calls = if all_calls_at_once { all_calls() } else { mergeable_calls() };
         let case = Case { key_types, calls, grouping_sets: Some(sets) };
         check(&case, chunks, World { force_spill, chunk_rows, ..ROOMY });
@@ -448,7 +449,7 @@ fn small_domains_use_a_direct_array() {
 fn a_direct_array_gives_up_when_strings_keep_coming() {
     let _no_collisions = COLLISIONS.read();
     let (case, chunks) = direct_case(&mut Random(3), 40, 20);
-    // One worker sees all strings; of several, the last one to tell may have seen few.
+    // One worker sees all strings; of several, the last one to report may have seen few.
     let (_, table) = check(&case, chunks, World { workers: 1, ..ROOMY });
     assert!(table.starts_with("hash table, "), "{table}");
 }
@@ -482,7 +483,7 @@ fn longer_and_longer_strings_replace_each_other() {
             let mut columns = chunk.dense_columns();
             let text = |row: usize| format!("{number:03} {row:06} and as much as {}", "x".repeat(number));
             let strings = StrColumn::from_strings((0..chunk.len()).map(text));
-            // Now and then a group begins with NULL.
+            // Some groups begin with NULL.
             let validity = Bitmap::from_fn(chunk.len(), |row| (number + row) % 3 > 0);
             columns[key_types.len() + TEXT] = Vector::flat(Flat::Str(strings), Some(validity));
             *chunk = Chunk::new(columns, chunk.len());
@@ -570,7 +571,7 @@ fn who_waits_for_groups_is_woken_if_nobody_makes_them_any_more() {
     sink.finalize(&query).unwrap();
     source.start(&query).unwrap();
     let (mut first, mut second) = (source.clone().worker(&query).unwrap(), source.worker(&query).unwrap());
-    // The first one takes the only morsel, and ends as under a LIMIT.
+    // The first worker takes the only morsel, and ends early, as under a LIMIT.
     assert!(matches!(first.next().unwrap(), SourceVerdict::Worked));
     let SourceVerdict::Blocked(signal) = second.next().unwrap() else { panic!("there is nothing to do yet") };
     assert!(matches!(first.next().unwrap(), SourceVerdict::Chunk(_)));
@@ -604,7 +605,7 @@ fn sets_are_filled_with_the_smallest_that_has_their_keys() {
     // The same set a second time.
     assert_eq!(children(0b111), [0b1111]);
     assert_eq!((plan.levels(), sets.global().count()), (5, 1));
-    // Rows that reach the table have all keys and one number, so that a direct array needs no room for others.
+    // Rows fed from the input have all keys and a single set number, so that a direct array needs no room for others.
     assert!(plan.key_types[..3].iter().all(|ty| ty.nullable));
     assert!(plan.key_types_from_input[..3].iter().all(|ty| !ty.nullable));
     assert_eq!(plan.key_types_from_input[3].range, Some(ValueRange { min: 0, max: 0 }));
@@ -694,7 +695,7 @@ fn a_table_gives_its_pages_when_there_are_no_others() {
         states.update(0, rows, std::slice::from_ref(&keys)).unwrap();
     };
     chunks(0..16).for_each(|keys| assign(keys, &mut local));
-    // From now on, all that is left is what the groups so far have pinned, and a little for the pages that are being
+    // From now on, there is only the memory that the groups so far have pinned, and a little for the pages being
     // filled.
     let _others = memory.reserve(memory.available_bytes() as usize - (256 << 10), MemoryTag::Other).unwrap();
     chunks(16..64).for_each(|keys| assign(keys, &mut local));

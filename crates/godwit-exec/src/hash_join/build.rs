@@ -1,4 +1,4 @@
-//! The build sink: rows into spillable pages, and what is counted on the way.
+//! The build sink: writes rows to spillable pages and gathers statistics on the way.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,9 +23,9 @@ pub(super) struct Collected {
     pub whole: RowCollection,
     /// Rows by partition, once there are many.
     pub partitioned: Option<PartitionedRows>,
-    /// Rows with NULL keys, if they are needed at the end.
+    /// Rows with NULL keys, if they have to be emitted at the end.
     pub unmatchable: RowCollection,
-    /// Smallest and largest key; `None` while there is no key, or if keys aren't integers.
+    /// Smallest and largest value of each key; `None` before the first value, or if it isn't an integer.
     pub ranges: Vec<Option<ValueRange>>,
     /// Rows seen, including those that weren't kept.
     pub rows: u64,
@@ -44,7 +44,7 @@ impl Collected {
         }
     }
 
-    /// Bytes of a table over all rows, including the rows.
+    /// Bytes of a table over all rows, including the rows themselves.
     fn needed_bytes(&self, plan: &JoinPlan) -> u64 {
         let partitions = self.partitioned.iter().flat_map(PartitionedRows::partitions);
         TableSize::of(partitions.chain([&self.whole])).needed_bytes(plan, self.ranges[0], Spare::All)
@@ -188,7 +188,7 @@ impl BuildWorker {
     }
 }
 
-/// The rows without a NULL in any of the columns; `None` if these are all.
+/// The rows without a NULL in any of the columns; `None` if that is all of them.
 pub(super) fn common_validity(columns: &[Vector]) -> Option<Bitmap> {
     let mut validities = columns.iter().filter_map(|column| column.validity());
     let first = (**validities.next()?).clone();

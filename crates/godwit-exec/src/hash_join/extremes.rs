@@ -1,13 +1,13 @@
-//! Matches by the least and the greatest value of a key: for semi and anti joins that emit build rows, with one
-//! comparison besides the keys.
+//! Matching by the least and the greatest value per key: for semi and anti joins that emit build rows, with one
+//! comparison besides the key equalities.
 //!
 //! ```text
 //! probe row (k, x)   head of k's chain: least, greatest ← x           whatever the length of the chain
 //! build row (k, y)   matches if `x op y` for x = least or x = greatest of the head of k's chain
 //! ```
 //!
-//! A join by pairs would take the product of the rows that both sides have of a key. NULLs among the `x` compare with
-//! nothing, and are left out.
+//! A join by pairs would form, for each key, the product of both sides' rows. NULLs among the `x` match nothing, and
+//! are left out.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::plan::{Extremes, JoinPlan};
 use super::table::{JoinTable, Lookup};
 
 impl Extremes {
-    /// Leaves the values of probe rows at the heads that were found for them.
+    /// Merges the values of probe rows into the extremes at the chain heads found for them.
     pub(super) fn note(&self, chunk: &Chunk, found: &mut Chains) {
         let values = chunk.dense(self.column);
         if let Some(validity) = values.validity() {
@@ -36,7 +36,7 @@ impl Extremes {
 /// A worker's state for deciding which build rows have had a match.
 pub(super) struct Matched {
     join: Arc<HashJoin>,
-    /// Set if extremes decide.
+    /// Set if extremes decide about matches.
     residual: Option<PredicateWorker>,
     hashes: Vec<u64>,
     lookup: LookupScratch,
@@ -71,7 +71,7 @@ impl Matched {
         Ok(())
     }
 
-    /// Which of the rows match their key's extremes?
+    /// Whether each of the rows matches its key's extremes.
     fn compare(&mut self, table: &JoinTable, extremes: &Extremes, rows: Rows<'_>) -> Result<Vec<bool>> {
         let plan = &self.join.plan;
         find_heads(plan, table, rows, &mut self.hashes, &mut self.lookup, &mut self.heads);
@@ -94,7 +94,7 @@ impl Matched {
     }
 }
 
-/// The heads of the chains that rows of a table are in.
+/// The heads of the chains that contain the given rows of a table.
 fn find_heads(
     plan: &JoinPlan,
     table: &JoinTable,

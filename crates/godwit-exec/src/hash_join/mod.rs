@@ -1,4 +1,4 @@
-//! Hash join, in memory as long as possible, on disk as far as necessary.
+//! Hash join, in memory as long as possible, spilling only as much as necessary.
 //!
 //! ```text
 //! build child ─▶ BuildSink      rows: key columns, payload, hash, link; in spillable pages, partitioned when large
@@ -7,30 +7,31 @@
 //! RestSource  ─▶ …              build rows without a match; then rounds of (insert, probe, scan) over what was spilled
 //! ```
 //!
-//! Source: external-hash-join paper, section 4. The decisions are made while running, from what was counted: if all
-//! build rows fit, nothing is partitioned or routed, and the join is the plain in-memory join.
+//! Source: external-hash-join paper, section 4. Decisions are made at run time, from actual counts: if all build rows
+//! fit, nothing is partitioned or routed, and the join is a plain in-memory join.
 //!
 //! *Tables* (table.rs): a salted hash table; an array indexed by key where keys are dense integers; a bit vector where
 //! only the existence of a key matters, filled by the build sink itself, without rows, where the plan proves the range.
 //!
-//! *Probe* (prober.rs): pairs of probe position and build row are enumerated chain step by chain step, filtered by the
+//! *Probe* (prober.rs): pairs of probe position and build row are enumerated one chain step at a time, filtered by the
 //! residual predicate, then emitted: probe columns under a selection, build columns gathered.
 //!
-//! *Extremes* (extremes.rs): where the residual of a semi or anti join that emits build rows compares a probe column with
-//! build columns, a key's least and greatest value of it decide. Probe rows leave them at the heads of the chains, and
-//! build rows are compared with them at the end: no pairs are made, however many rows of both sides have the same key.
+//! *Extremes* (extremes.rs): where the residual of a semi or anti join that emits build rows compares a probe column
+//! with build columns, the least and the greatest value of that column per key decide. Probe rows record them at the
+//! heads of the chains, and build rows are compared with them at the end: no pairs are formed, however many rows of
+//! both sides have the same key.
 //!
 //! *Too large for memory* (rounds.rs): a partition that doesn't fit is refined by more bits of the hash; one that has
-//! only few keys is joined in chunks of its build rows, each against all its probe rows, which have a flag for whether they
-//! have had a match.
+//! only few keys is joined in chunks of its build rows, each against all its probe rows, which have a flag for whether
+//! they have had a match.
 //!
-//! *Memory*: when all joins that are probed in one pipeline have their build rows in spillable pages, each has reported
-//! how much it could use, and is granted its share before its table is built; what is left after the initial probe is
-//! divided again before each round (`godwit_memory::MemoryClaim`). If others ask for memory while the probe side streams,
-//! resident partitions are given up (residency.rs).
+//! *Memory*: once all joins that are probed in one pipeline have their build rows in spillable pages, each has reported
+//! how much it could use, and is granted its share before its table is built; after the initial probe, memory is
+//! divided again before each round (`godwit_memory::MemoryClaim`). If others ask for memory while the probe side
+//! streams, resident partitions are given up (residency.rs).
 //!
-//! Rows with a NULL in their key have no match unless NULLs are equal. On the build side they are dropped, or kept
-//! aside if build rows without a match are emitted; on the probe side they are handled immediately.
+//! Rows with a NULL in their key have no match unless NULLs are equal. On the build side they are dropped, or set aside
+//! if build rows without a match are emitted; on the probe side they are handled immediately.
 
 mod build;
 mod config;
@@ -95,21 +96,22 @@ pub enum JoinKind {
 
 /// What to join and what to emit.
 pub struct HashJoinSpec {
-    /// Which rows come out.
+    /// Which rows are emitted.
     pub kind: JoinKind,
     /// Keys of the probe side, at least one.
     pub probe_keys: Vec<Expression>,
-    /// Keys of the build side, each of the same physical type as its partner.
+    /// Keys of the build side, each of the same physical type as its counterpart.
     pub build_keys: Vec<Expression>,
     /// Columns of the probe side's chunks.
     pub probe_type: RowType,
     /// Columns of the build side's chunks.
     pub build_type: RowType,
-    /// What must hold for a match besides equal keys, over the probe columns followed by the build columns.
+    /// The condition for a match besides equal keys, over the probe columns followed by the build columns.
     pub residual: Option<Predicate>,
-    /// The only column of the probe side that the residual reads, if the residual is TRUE for a build row and some probe
-    /// row of a key exactly if it is with the least or with the greatest value that the column has for the key. For
-    /// `BuildSemi` and `BuildAnti`, and types of which [`KeyExtremes`](godwit_rows::KeyExtremes) are kept.
+    /// The only column of the probe side that the residual reads, provided that the residual is TRUE for a build row
+    /// and some probe row with its key if and only if it is TRUE for the least or the greatest value that the column
+    /// has for the key. For `BuildSemi` and `BuildAnti`, and types that [`KeyExtremes`](godwit_rows::KeyExtremes)
+    /// support.
     pub extremes: Option<usize>,
     /// NULL keys match each other (`IS NOT DISTINCT FROM`, INTERSECT, EXCEPT).
     pub nulls_equal: bool,
@@ -120,14 +122,14 @@ pub struct HashJoinSpec {
     pub probe_output: Vec<usize>,
     /// Columns of the build side to emit.
     pub build_output: Vec<usize>,
-    /// Guess of the planner.
+    /// The planner's estimate.
     pub estimated_build_rows: Option<u64>,
-    /// One per key, or none: filled when the build side is complete, if rows that have no match leave no trace in the
-    /// output. A slot without another holder isn't filled.
+    /// One per key, or none: filled when the build side is complete, if rows without a match don't affect the output. A
+    /// slot that nobody else holds isn't filled.
     pub filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
 }
 
-/// A hash join in one query: what its roles share.
+/// A hash join in one query: the state shared by its sink, sources and transform.
 pub struct HashJoin {
     plan: JoinPlan,
     /// The pool, with this join as owner.
@@ -135,22 +137,22 @@ pub struct HashJoin {
     metrics: Arc<OperatorMetrics>,
     workers: usize,
     chunk_rows: usize,
-    /// Results of one probed chunk come out in few chunks, rather than one for each step along the chains.
+    /// Results of one probed chunk are emitted in few chunks, rather than one for each step along the chains.
     concatenates: bool,
-    /// The planner's guess of the build rows.
+    /// The planner's estimate of the number of build rows.
     estimated_rows: u64,
     filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
     /// For the tables and their rows: reported when the build side is complete and before each round.
     claim: MemoryClaim,
     /// The keys, where their existence is all that matters and their proven range is dense. Then no build row is kept.
     existence: Option<Arc<KeySet>>,
-    /// Sets of keys that the build sink fills, one place per key: for filters of a build side that is expected to be too
-    /// large for memory, whose rows aren't seen again before the probe. Empty otherwise.
+    /// Sets of keys that the build sink fills, one slot per key: for filters of a build side that is expected to be too
+    /// large for memory, whose rows aren't read again before the probe. Empty otherwise.
     early_sets: Vec<Option<Arc<KeySet>>>,
     /// When the first worker began to read the build side.
     build_begun: OnceLock<Instant>,
     collected: Mutex<Collected>,
-    /// What the probe works with; set when the table source starts.
+    /// The state for the probe; set when the table source starts.
     ready: OnceLock<Ready>,
     /// Probe rows whose partition wasn't resident.
     spilled_probe: Mutex<Option<PartitionedColumns>>,
@@ -161,9 +163,9 @@ pub struct HashJoin {
 
 /// The outcome of the build.
 struct Ready {
-    /// What is in memory.
+    /// The tables in memory.
     residencies: Residencies,
-    /// The input of the rest.
+    /// The input of the rest source.
     left_over: Mutex<Option<LeftOver>>,
     /// Smallest and largest of all build keys.
     ranges: Vec<Option<ValueRange>>,
@@ -181,7 +183,7 @@ struct LeftOver {
 }
 
 impl HashJoin {
-    /// A join about to be built.
+    /// A join that is yet to be built.
     pub fn new(spec: HashJoinSpec, query: &Arc<QueryContext>, name: String) -> Result<Arc<Self>> {
         let metrics = OperatorMetrics::new(name);
         let memory = query.memory.scoped(metrics.memory().clone());
@@ -234,12 +236,12 @@ impl HashJoin {
         Arc::new(TableSource(self.clone()))
     }
 
-    /// Joins the chunks of the probe side after the table is built.
+    /// Joins the chunks of the probe side once the table is built.
     pub fn probe(self: &Arc<Self>) -> Arc<dyn Transform> {
         Arc::new(Probe(self.clone()))
     }
 
-    /// What is left to emit after the probe side has ended. `None` if that can't be anything.
+    /// Emits what remains after the probe side has ended. `None` if there can't be anything.
     pub fn rest(self: &Arc<Self>) -> Option<Arc<dyn Source>> {
         match self.existence {
             Some(_) => None,
@@ -252,8 +254,8 @@ impl HashJoin {
         self.plan.output_type.clone()
     }
 
-    /// What build, probe or rounds pin where memory is short: all build rows with their table if they are few, else the
-    /// open pages of all partitions, those of the rows that are partitioned, and the minimum grant.
+    /// Bytes that build, probe or rounds pin where memory is short: all build rows with their table if they are few;
+    /// otherwise the open pages of all partitions, the pages of the rows being partitioned, and the minimum grant.
     fn pinned_bytes(&self, workers: usize) -> u64 {
         let open_bytes = 2 * (PAGE_BYTES * workers) as u64;
         let all_bytes = self.estimated_rows.saturating_mul(2 * self.plan.build_layout.row_bytes() as u64);
@@ -261,8 +263,8 @@ impl HashJoin {
         all_bytes.saturating_add(open_bytes).min(partitions_bytes) + config::GRANT_BYTES_MIN
     }
 
-    /// Claims memory for tables over build rows that take `bytes` bytes with them. What a row that finds no table costs
-    /// is the width of the probe side's rows.
+    /// Claims memory for tables over build rows that take `bytes` bytes together with the tables. The cost of a row
+    /// without a table is the width of the probe side's rows.
     fn report_size(&self, bytes: u64) {
         let width = self.plan.spill_layout.as_ref().map_or(1, |layout| layout.row_bytes());
         self.claim.report(bytes, config::GRANT_BYTES_MIN, width as f64);
@@ -272,12 +274,12 @@ impl HashJoin {
         self.ready.get().expect("the table source runs before the probe")
     }
 
-    /// True if a null-aware join knows that no build row may come out: a NULL of the probe side might equal any key.
+    /// True if a null-aware join knows that it emits no build rows: a NULL of the probe side might equal any key.
     fn is_undecided(&self) -> bool {
         self.plan.null_aware && self.probe_has_null.load(Ordering::Relaxed)
     }
 
-    /// Hands the scans what is known about the keys.
+    /// Passes on to the scans what is known about the keys.
     fn fill_filters(&self, ranges: &[Option<ValueRange>], sets: &[Option<Arc<KeySet>>], rows: u64) {
         for (key, slot) in self.filter_slots.iter().enumerate().filter(|(key, _)| self.wants_filter(*key)) {
             let of_key = |sets: &[Option<Arc<KeySet>>]| sets.get(key).cloned().flatten();
@@ -290,7 +292,7 @@ impl HashJoin {
         }
     }
 
-    /// True if a scan waits for a filter of this key, and it may be given.
+    /// True if a scan waits for a filter of this key, and may get one.
     fn wants_filter(&self, key: usize) -> bool {
         let slot = self.filter_slots.get(key);
         self.plan.drops_unmatched_probe_rows() && slot.is_some_and(|slot| Arc::strong_count(slot) > 1)

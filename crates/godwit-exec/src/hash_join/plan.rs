@@ -1,5 +1,5 @@
-//! What a join does, derived once from its spec: where columns are in build rows, among spilled ones of the probe side
-//! and in the input of the residual predicate.
+//! The plan of a join, derived once from its spec: where its columns are in build rows, in spilled probe rows, and in
+//! the input of the residual predicate.
 
 use std::sync::Arc;
 
@@ -35,14 +35,15 @@ pub(super) struct JoinPlan {
     pub extremes: Option<Extremes>,
     /// Columns of the probe side that are spilled.
     pub spill_columns: Vec<usize>,
-    /// These, and, where it matters, a flag for whether a row has had a match. An error if a column can't be spilled.
+    /// Layout of these columns and, where it matters, a flag for whether a row has had a match. An error if a column
+    /// can't be spilled.
     pub spill_layout: Result<Arc<ColumnLayout>>,
     pub output_type: RowType,
-    /// Rows per entry of its hash tables, at most.
+    /// Maximum number of rows per entry of its hash tables.
     pub load_factor: f64,
 }
 
-/// The probe column whose least and greatest value for a key decide the residual, and where build rows keep them.
+/// The probe column whose least and greatest value for a key decide the residual, and where build rows store them.
 pub(super) struct Extremes {
     pub column: usize,
     pub physical: PhysicalType,
@@ -106,13 +107,13 @@ impl JoinPlan {
         })
     }
 
-    /// Pairs of probe and build rows come out.
+    /// Pairs of probe and build rows are emitted.
     pub(super) fn emits_pairs(&self) -> bool {
         use JoinKind::*;
         matches!(self.kind, Inner | Left | Right | Full | Single)
     }
 
-    /// Probe rows without a match come out, with NULLs for the build side.
+    /// Probe rows without a match are emitted, with NULLs for the build side.
     pub(super) fn extends_probe_rows(&self) -> bool {
         extends_probe_rows(self.kind)
     }
@@ -122,7 +123,7 @@ impl JoinPlan {
         stops_at_first_match(self.kind)
     }
 
-    /// Which build rows come out at the end: those with (`Some(true)`) or without (`Some(false)`) a match.
+    /// Which build rows are emitted at the end: those with (`Some(true)`) or without (`Some(false)`) a match.
     pub(super) fn build_rows_at_end(&self) -> Option<bool> {
         match self.kind {
             JoinKind::BuildSemi => Some(true),
@@ -131,7 +132,7 @@ impl JoinPlan {
         }
     }
 
-    /// A probe row without a match leaves no trace in the output.
+    /// A probe row without a match doesn't affect the output.
     pub(super) fn drops_unmatched_probe_rows(&self) -> bool {
         use JoinKind::*;
         matches!(self.kind, Inner | Right | ProbeSemi | BuildSemi | BuildAnti) && !self.nulls_equal && !self.null_aware
@@ -143,12 +144,12 @@ impl JoinPlan {
         matches!(self.kind, Inner | Right | ProbeSemi | BuildSemi | BuildAnti)
     }
 
-    /// Whether a probe row has a match is all that matters, and no residual asks for build columns.
+    /// All that matters is whether a probe row has a match, and no residual reads build columns.
     pub(super) fn asks_for_existence(&self) -> bool {
         self.stops_at_first_match() && self.has_plain_key()
     }
 
-    /// An existing key is all that matters if no key has two rows.
+    /// If no key has two rows, all that matters is whether a key exists.
     pub(super) fn asks_for_existence_if_unique(&self) -> bool {
         self.kind == JoinKind::Inner && self.build_output.is_empty() && self.has_plain_key()
     }
@@ -163,7 +164,7 @@ impl JoinPlan {
         !self.nulls_equal && self.build_keys.len() == 1 && self.build_keys[0].output().physical.is_integer()
     }
 
-    /// The proven range of the build key, if its existence is all that matters.
+    /// The proven range of the build key, if all that matters is whether a key exists.
     pub(super) fn existence_range(&self) -> Option<ValueRange> {
         if self.asks_for_existence() { self.build_keys[0].output().range } else { None }
     }
@@ -224,10 +225,10 @@ fn output_type(spec: &HashJoinSpec) -> RowType {
     output
 }
 
-/// The columns of build rows while they are being chosen.
+/// Collects the columns of build rows.
 struct BuildRows {
     types: Vec<PhysicalType>,
-    /// The column of the input that each key is, if it is one.
+    /// For each key, the input column that it is, if it is a plain column.
     keys: Vec<Option<usize>>,
     input: Vec<PhysicalType>,
     payload: Vec<usize>,
@@ -245,7 +246,7 @@ impl BuildRows {
         }
     }
 
-    /// Where column `column` of the input is in the rows; it is added if it isn't there.
+    /// The position of input column `column` in the rows; adds it if it is missing.
     fn position(&mut self, column: usize) -> usize {
         if let Some(key) = self.keys.iter().position(|&key| key == Some(column)) {
             return key;

@@ -56,7 +56,7 @@ struct ProbeWorker {
     join: Arc<HashJoin>,
     residency: Arc<Residency>,
     prober: Prober,
-    /// No row can have a match, and nothing else would come out.
+    /// No row can have a match, and nothing else would be emitted.
     is_done: bool,
     spill: Option<PartitionedColumns>,
     hashes: Vec<u64>,
@@ -133,7 +133,7 @@ impl ProbeWorker {
 }
 
 impl HashJoin {
-    /// No build row can have a match, nothing comes out without one, and probe rows aren't counted.
+    /// No build row can have a match, nothing is emitted without one, and probe rows aren't counted.
     fn has_nothing_to_find(&self) -> bool {
         if !self.plan.is_empty_without_build_rows() || self.plan.null_aware {
             return false;

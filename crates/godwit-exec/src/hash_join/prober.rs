@@ -6,8 +6,8 @@
 //! at the end of the chunk: rows without a match (outer), with or without (semi, anti), all of them (mark)
 //! ```
 //!
-//! A spilled probe row may have to meet several tables (`Pass::Part`): then nothing is emitted at the end of the chunk,
-//! and whether a row has had a match is kept as its flag until `Pass::Last`.
+//! A spilled probe row may have to be looked up in several tables (`Pass::Part`): then nothing is emitted at the end of
+//! the chunk, and a flag records whether the row has had a match until `Pass::Last`.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use super::build::common_validity;
 use super::table::{JoinTable, Lookup};
 use super::{HashJoin, JoinKind};
 
-/// How often a probe row is joined.
+/// The kind of pass in which probe rows are joined.
 pub(super) enum Pass {
-    /// Once: this table holds all of its matches.
+    /// The only pass: this table holds all matches.
     Whole,
     /// The rows are spilled, and some of their matches are in this table, others in different ones.
     Part(ColumnBlock),
-    /// The rows have met all their matches.
+    /// The last pass: the rows have seen all their matches.
     Last(ColumnBlock),
 }
 
@@ -40,10 +40,10 @@ pub(super) struct Prober {
     outer: Option<OuterRow>,
     lookup: LookupScratch,
     hashes: Vec<u64>,
-    /// Probe rows that are looked up.
+    /// Probe rows to look up.
     rows: Vec<u32>,
     pairs: Pairs,
-    /// Buffers of the chunk before.
+    /// Buffers of the previous chunk, for reuse.
     spare: Option<Chains>,
     active: Option<Active>,
 }
@@ -64,7 +64,7 @@ struct Active {
     /// 1 for rows that have had a match; empty if that doesn't matter.
     matched: Vec<u8>,
     cursor: Cursor,
-    /// Rows without a match that are still to be emitted with NULLs, once they are known.
+    /// Rows without a match that have yet to be emitted with NULLs; `None` until they are known.
     unmatched: Option<Vec<u32>>,
 }
 
@@ -74,13 +74,13 @@ struct Cursor {
     position: usize,
     /// No chain has a second row.
     unique: bool,
-    /// Goes on to the next step of the chains before there are `chunk_rows` pairs.
+    /// Continues with the next step of the chains until there are `chunk_rows` pairs.
     concatenates: bool,
     exhausted: bool,
 }
 
-/// A build row of NULLs, pinned, in a layout of its own that is like that of the build rows except that all columns may
-/// be NULL: so that the build rows' layout keeps knowing which can't.
+/// A pinned build row of NULLs. Its layout is like that of the build rows, except that all columns are nullable; so the
+/// build rows' layout can still tell which columns are never NULL.
 struct OuterRow {
     layout: Arc<RowLayout>,
     row: RowList,
@@ -120,7 +120,7 @@ impl Prober {
         self.join.plan.probe_keys.iter().map(|key| key.evaluate(chunk)).collect()
     }
 
-    /// Starts on a chunk; the one before must be finished. `hashes` are those of `keys`, if they are known.
+    /// Starts a chunk; the previous one must be finished. `hashes` are those of `keys`, if they are known.
     pub(super) fn begin(
         &mut self,
         table: &Arc<JoinTable>,
@@ -199,7 +199,7 @@ impl Prober {
             found.tags.iter().for_each(|&row| active.matched[row as usize] = 1);
             found.clear();
         } else if matches!(plan.kind, JoinKind::BuildSemi | JoinKind::BuildAnti) {
-            // The rows of a chain have their matches together.
+            // The rows of a chain get their matches at the same time.
             found.retain_found(false);
         }
     }
@@ -221,7 +221,7 @@ impl Prober {
         Ok(output)
     }
 
-    /// True if nothing is left of the chunk.
+    /// True if the chunk is finished.
     pub(super) fn is_idle(&self) -> bool {
         self.active.is_none()
     }
@@ -265,7 +265,7 @@ impl Prober {
         Ok(active.emit_by_match(&join))
     }
 
-    /// Adds rows without a match, as long as there is room.
+    /// Adds rows without a match while there is room.
     fn extend_with_unmatched(&mut self, active: &mut Active) {
         let Some(outer) = &self.outer else { return };
         if matches!(active.pass, Pass::Part(_)) {
@@ -303,7 +303,7 @@ fn selected(chunk: &Chunk, columns: &[usize], rows: &[u32]) -> Chunk {
 }
 
 impl Cursor {
-    /// Replaces `pairs` by the next ones, `chunk_rows` at most.
+    /// Replaces `pairs` with the next ones, at most `chunk_rows`.
     fn fill(&mut self, join: &HashJoin, matched: &[u8], pairs: &mut Pairs) {
         let first_match_only = join.plan.stops_at_first_match();
         pairs.clear();
@@ -317,7 +317,7 @@ impl Cursor {
                     return;
                 }
                 if first_match_only && !pairs.rows.is_empty() {
-                    // Which of these have a match must be known before the next step.
+                    // The next step needs to know which of these have a match.
                     return;
                 }
                 if first_match_only {
@@ -375,7 +375,7 @@ impl Active {
         }
     }
 
-    /// Notes which rows of both sides have had a match.
+    /// Records which rows of both sides have had a match.
     fn note_matches(&mut self, join: &HashJoin, pairs: &Pairs) -> Result<()> {
         if join.plan.kind == JoinKind::Single {
             for &row in &pairs.rows {
@@ -393,7 +393,7 @@ impl Active {
         Ok(())
     }
 
-    /// What semi, anti and mark joins emit, once.
+    /// The output of semi, anti and mark joins, returned once.
     fn emit_by_match(&mut self, join: &HashJoin) -> Option<Chunk> {
         let plan = &join.plan;
         if matches!(self.pass, Pass::Part(_)) || self.unmatched.is_some() {

@@ -1,4 +1,4 @@
-//! Which part of the build side is in memory while the probe side streams, and how it shrinks when others ask for
+//! Tracks which part of the build side is in memory while the probe side streams, and shrinks it when others ask for
 //! memory.
 //!
 //! ```text
@@ -9,9 +9,9 @@
 //! Residency 2   fewer partitions                                   (and so on: odd numbers have no partition)
 //! ```
 //!
-//! The partitions that were given up are joined in the rounds with what has been spilled of the probe side since. Their rows
-//! remember whether they have had a match. So no worker ever waits for another, and one that sees no more chunks keeps
-//! its table at most until its task ends.
+//! Partitions that were given up are joined in the rounds with the probe rows spilled since then. Their rows remember
+//! whether they have had a match. So no worker ever waits for another, and a worker that gets no more chunks holds its
+//! table at most until its task ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,13 +25,13 @@ use super::rounds::LeftPartition;
 use super::table::JoinTable;
 use super::{HashJoin, JoinKind};
 
-/// A table, and which partitions are in it.
+/// A table, and the partitions in it.
 pub(super) struct Residency {
     pub table: Arc<JoinTable>,
     /// `None`: all build rows.
     pub partitions: Option<Vec<bool>>,
     number: u64,
-    /// What must be granted for it.
+    /// Bytes that must be granted for it.
     held_bytes: u64,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Residencies {
 }
 
 impl Residencies {
-    /// Begins with a table that was made within a grant.
+    /// Starts with a table that was built within a grant.
     pub(super) fn new(table: Arc<JoinTable>, partitions: Option<Vec<bool>>, granted_bytes: u64) -> Self {
         let held_bytes = table.bytes().min(granted_bytes);
         Self {
@@ -65,7 +65,7 @@ impl Residencies {
     }
 
     /// Called by a worker before it looks up the rows of a chunk: gives back memory if others have asked for it, and
-    /// replaces the residency that the worker uses by the current one.
+    /// replaces the worker's residency with the current one.
     pub(super) fn refresh(&self, join: &HashJoin, mine: &mut Arc<Residency>) -> Result<()> {
         let number = self.number.load(Ordering::Acquire);
         let is_complete = number.is_multiple_of(2);
@@ -85,7 +85,7 @@ impl Residencies {
         Ok(())
     }
 
-    /// Makes another residency the current one; returns the one before.
+    /// Makes another residency the current one; returns the previous one.
     fn replace(&self, table: Arc<JoinTable>, partitions: Option<Vec<bool>>, granted_bytes: u64) -> Arc<Residency> {
         let mut current = self.current.lock();
         let number = self.number.load(Ordering::Relaxed) + 1;
@@ -95,10 +95,10 @@ impl Residencies {
         before.expect("the table is there until the probe is over")
     }
 
-    /// Makes a table of those partitions of `before` that fit into what is still granted.
+    /// Makes a table of those partitions of `before` that fit in the remaining grant.
     fn shrink(&self, join: &HashJoin, before: Arc<Residency>) -> Result<()> {
         let mut partitions: Vec<RowCollection> = (0..1 << RADIX_BITS).map(|_| join.no_build_rows()).collect();
-        // The rows of the others are given up already, or were never in memory.
+        // The rows of the others have already been given up, or were never in memory.
         let complete = before.partitions.clone();
         before.take_apart(join, |partition, rows| partitions[partition].absorb(rows))?;
         let granted = join.claim.settle();
@@ -116,8 +116,8 @@ impl Residencies {
         Ok(())
     }
 
-    /// Ends the probe: the table that is complete, if it has seen all probe rows of its partitions, and the partitions that
-    /// have not.
+    /// Ends the probe. Returns the table, if it has seen all probe rows of its partitions, and the partitions that
+    /// haven't.
     pub(super) fn finish(&self, join: &HashJoin) -> Result<(Option<Arc<JoinTable>>, Vec<LeftPartition>)> {
         let current = self.current.lock().take().expect("the probe ends once");
         let mut given_up = std::mem::take(&mut *self.given_up.lock());
@@ -135,7 +135,7 @@ impl Residencies {
 
 impl Residency {
     /// True if it has build rows that can be read again, and probe rows can be spilled. Joins that emit build rows at
-    /// the end, or only whether there is a match, keep their table until the probe is over.
+    /// the end, or only test for a match, keep their table until the probe is over.
     fn can_shrink(&self, join: &HashJoin) -> bool {
         let gives_up = matches!(join.plan.kind, JoinKind::Inner | JoinKind::Left);
         gives_up && join.plan.spill_layout.is_ok() && self.table.has_rows()
@@ -145,7 +145,7 @@ impl Residency {
         Arc::strong_count(self) == 1 && Arc::strong_count(&self.table) == 1
     }
 
-    /// The rows of the table, by partition; the table is no longer in use.
+    /// Passes on the rows of the table by partition; the table is no longer in use.
     fn take_apart(self: Arc<Self>, join: &HashJoin, mut each: impl FnMut(usize, RowCollection)) -> Result<()> {
         let Residency { table, partitions, .. } = Arc::into_inner(self).expect("nobody else has it");
         let mut collections = Arc::into_inner(table).expect("nobody else has it").into_rows();

@@ -1,4 +1,4 @@
-//! The rest source: build rows at the end, and the rounds over what was spilled, by all workers.
+//! The rest source: emits build rows at the end, and runs the rounds over spilled rows, with all workers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,19 +18,19 @@ use super::rounds::{PassKind, Rounds, Task};
 pub(super) struct RestSource {
     join: Arc<HashJoin>,
     state: Arc<Mutex<State>>,
-    /// Tasks of the first step: if they are few and nothing follows, few workers suffice.
+    /// Number of tasks in the first step: if there are few and nothing follows, few workers suffice.
     parallelism: AtomicUsize,
 }
 
 /// The tasks of the current step.
 struct State {
     tasks: Vec<Task>,
-    /// Tasks taken and not yet finished.
+    /// Number of tasks taken but not finished.
     running: usize,
-    /// `None` while a worker makes the next step.
+    /// `None` while a worker prepares the next step.
     rounds: Option<Rounds>,
     is_finished: bool,
-    /// Fires when there is something new to take.
+    /// Fires when there may be new tasks.
     news: Signal,
 }
 
@@ -101,7 +101,7 @@ enum Taken {
 }
 
 impl Tasks {
-    /// Takes a task; makes the next step if all tasks of the current one are finished.
+    /// Takes a task; prepares the next step if all tasks of the current one are finished.
     fn take(&mut self) -> Result<Taken> {
         loop {
             let mut state = self.state.lock();
@@ -130,7 +130,7 @@ impl Tasks {
         }
     }
 
-    /// The task that was taken is done.
+    /// Marks the task that was taken as finished.
     fn finish(&mut self) {
         assert!(std::mem::take(&mut self.holds_one));
         let mut state = self.state.lock();
@@ -144,8 +144,8 @@ impl Tasks {
 }
 
 impl Drop for Tasks {
-    /// A worker that ends in the middle of a task (an error, a limit reached) ends the source, so that no other waits
-    /// for it.
+    /// A worker that ends in the middle of a task (an error, a limit reached) ends the source, so that no other worker
+    /// waits for it.
     fn drop(&mut self) {
         if self.holds_one {
             let mut state = self.state.lock();
@@ -207,7 +207,7 @@ impl SourceWorker for RestWorker {
 }
 
 impl RestWorker {
-    /// Performs one step of a task; false if it is finished.
+    /// Performs one step of a task; returns false when it is finished.
     fn step(
         task: &mut Task,
         join: &HashJoin,
@@ -244,7 +244,7 @@ impl RestWorker {
         }
     }
 
-    /// Hands the next spilled probe rows to the prober; false if there are none.
+    /// Hands the next spilled probe rows to the prober; returns false if there are none.
     fn probe_next(&mut self) -> Result<bool> {
         let (Some(rows), Some(Task::Probe { table, pass, .. })) = (self.probed.take(), &self.task) else {
             return Ok(false);
@@ -260,7 +260,7 @@ impl RestWorker {
         Ok(true)
     }
 
-    /// The next build rows that come out without a partner.
+    /// The next build rows that are emitted on their own.
     fn next_build_rows(&mut self) -> Option<Chunk> {
         let pending = self.pending.as_mut()?;
         let range = pending.position..pending.rows.len().min(pending.position + self.join.chunk_rows);

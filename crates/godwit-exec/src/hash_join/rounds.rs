@@ -1,4 +1,4 @@
-//! What is joined after the initial probe, step by step.
+//! The joins after the initial probe, step by step.
 //!
 //! ```text
 //! Resident ─▶ (rows of the resident table without a match) ─▶ NextRound
@@ -7,10 +7,10 @@
 //!                └─────────────────────────────────────────────┘└▶ Flagged ─▶ NextRound   after its last chunk
 //! ```
 //!
-//! Each step is a list of tasks for all workers; the next one is made when the last task is finished. A partition that
-//! doesn't fit is refined by more bits of the hash and replaced by its parts, or, if that wouldn't help (few pages, few
-//! keys), taken by chunks. Every refinement uses up bits, chunks have at least a page, so the rounds come to an end
-//! whatever the data.
+//! Each step is a list of tasks for all workers; the next step is prepared when the last task is finished. A partition
+//! that doesn't fit is refined by more bits of the hash and replaced by its parts, or, if that wouldn't help (few
+//! pages, few keys), joined in chunks. Every refinement uses up bits, and chunks have at least a page, so the rounds
+//! end whatever the data.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,14 +31,14 @@ pub(super) enum Task {
     Insert(Arc<JoinTable>),
     /// Join spilled probe rows with the table.
     Probe { table: Arc<JoinTable>, rows: ColumnScan, pass: PassKind },
-    /// Emit the build rows of a morsel of the table that have had a match, or those that have not.
-    /// `morsel` is taken away when it is done.
+    /// Emit the build rows of a morsel of the table that have had a match, or those that haven't. `morsel` is taken
+    /// when it is done.
     Scan { table: Arc<JoinTable>, morsel: Option<usize>, found: bool },
     /// Emit build rows that can't have a match.
     Unmatchable(RowScan),
 }
 
-/// What [`super::prober::Pass`] a task is.
+/// Which [`super::prober::Pass`] a task is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PassKind {
     Whole,
@@ -51,7 +51,7 @@ pub(super) struct LeftPartition {
     /// Its number among `2^RADIX_BITS`.
     pub partition: usize,
     pub rows: RowCollection,
-    /// It has been in memory: a part of the probe rows has met it.
+    /// It has been in memory: some of the probe rows have been joined with it.
     pub was_probed: bool,
 }
 
@@ -68,11 +68,11 @@ struct Pair {
     was_probed: bool,
 }
 
-/// Partitions that are joined together, or a hot one by chunks.
+/// Partitions that are joined together, or a hot one that is joined in chunks.
 struct Round {
     table: Arc<JoinTable>,
     probe: Vec<ColumnCollection>,
-    /// Chunks of the build side that come after the current one; the last comes next.
+    /// Chunks of the build side that come after the current one; the last element is next.
     chunks: Vec<RowCollection>,
     is_chunked: bool,
 }
@@ -85,14 +85,14 @@ enum Step {
     Scan,
 }
 
-/// The state between steps; owned by the worker that makes the next one.
+/// The state between steps; owned by the worker that prepares the next one.
 pub(super) struct Rounds {
     pairs: VecDeque<Pair>,
     unmatchable: Option<RowCollection>,
     resident: Option<Arc<JoinTable>>,
     round: Option<Round>,
     step: Step,
-    /// Rounds begun, chunks counted.
+    /// Number of rounds begun, counting each chunk.
     passes: u64,
 }
 
@@ -142,7 +142,7 @@ impl Rounds {
                     self.insert_tasks(join)
                 }
                 Step::Insert => {
-                    // The rows that the next round begins with come back while this one probes.
+                    // The first rows of the next round are read back while this one probes.
                     self.pairs.front().inspect(|next| next.build.read_ahead());
                     let round = self.round.as_mut().expect("a round is on");
                     round.table.finish(join);
@@ -189,7 +189,7 @@ impl Rounds {
         Ok(if round.is_chunked && flagged { round.scan_probe(PassKind::Last) } else { Vec::new() })
     }
 
-    /// Begins the next round; false if there is none.
+    /// Begins the next round; returns false if there is none.
     fn next_round(&mut self, join: &HashJoin) -> Result<bool> {
         join.report_size(join.needed_bytes(TableSize::of(self.pairs.iter().map(|pair| &pair.build))));
         let mut budget = join.claim.request();
@@ -224,7 +224,7 @@ impl Rounds {
                     self.round = Some(Round { table, probe, chunks: Vec::new(), is_chunked: false });
                     return Ok(true);
                 }
-                // The expected memory is held by others: try less.
+                // Others hold the expected memory: try with less.
                 Err(error) if error.kind() == ErrorKind::Resource && budget > GRANT_BYTES_MIN => {
                     budget /= 2;
                     taken.into_iter().rev().for_each(|pair| self.pairs.push_front(pair));
@@ -236,7 +236,7 @@ impl Rounds {
     }
 }
 
-/// One of each partition, in order.
+/// Merges the entries of each partition into one, in order.
 fn by_partition(mut left: Vec<LeftPartition>) -> Vec<LeftPartition> {
     left.sort_by_key(|left| left.partition);
     let mut merged: Vec<LeftPartition> = Vec::new();
@@ -274,8 +274,8 @@ impl Pair {
         Ok(!self.is_hot)
     }
 
-    /// Would most build rows end up in one part after refining? Judged by some pages, so that a large partition of one
-    /// key isn't copied unnecessarily.
+    /// Whether most build rows would end up in one part after refining. Estimated from some pages, so that a large
+    /// partition of a single key isn't copied for nothing.
     fn seems_hot(&self) -> Result<bool> {
         let bits = self.bits + RADIX_BITS;
         let mut counts = [0u64; 1 << RADIX_BITS];
@@ -323,11 +323,11 @@ impl Pair {
 }
 
 impl Round {
-    /// Replaces the table by one of the next chunk; false if there is none.
+    /// Replaces the table with that of the next chunk; returns false if there is none.
     fn next_chunk(&mut self, join: &HashJoin) -> Result<bool> {
         let ranges = &join.ready().ranges;
         while let Some(chunk) = self.chunks.pop() {
-            // The rows of the chunk before are freed first.
+            // First frees the rows of the previous chunk.
             self.table = JoinTable::new(Prepared::new(join, &[], ranges, false)?, Vec::new());
             match Prepared::new(join, &[&chunk], ranges, false) {
                 Ok(prepared) => {
@@ -374,14 +374,14 @@ fn scan_tasks(join: &HashJoin, table: &Arc<JoinTable>) -> Vec<Task> {
 }
 
 impl HashJoin {
-    /// Build rows with a NULL key come out, except of a NOT IN with something to compare with.
+    /// Build rows with a NULL key are emitted, except by a NOT IN with something to compare with.
     fn wants_unmatchable(&self) -> bool {
         let has_rows = self.probe_has_rows.load(std::sync::atomic::Ordering::Relaxed);
         self.plan.build_rows_at_end() == Some(false)
             && !(self.plan.null_aware && self.plan.kind == JoinKind::BuildAnti && has_rows)
     }
 
-    /// Bytes of a round over build rows of this size.
+    /// Bytes that a round over build rows of this size needs.
     fn needed_bytes(&self, size: TableSize) -> u64 {
         size.needed_bytes(&self.plan, self.ready().ranges[0], Spare::Little)
     }
@@ -397,7 +397,7 @@ impl HashJoin {
         Chunk::new((0..self.plan.probe_width).map(column).collect(), rows)
     }
 
-    /// The hashes of the keys of spilled probe rows, which aren't kept with them.
+    /// Recomputes the hashes of the keys of spilled probe rows, which aren't stored with them.
     fn hash_spilled(&self, columns: &[Vector], rows: usize, hashes: &mut Vec<u64>) -> Result<()> {
         let chunk = self.spilled_chunk(columns, rows);
         let keys = self.plan.probe_keys.iter().map(|key| key.evaluate(&chunk)).collect::<Result<Vec<Vector>>>()?;

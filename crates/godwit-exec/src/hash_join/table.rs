@@ -18,9 +18,9 @@ use super::plan::JoinPlan;
 /// Build rows, pinned, under a table that finds them.
 pub(super) struct JoinTable {
     pub lookup: Lookup,
-    /// Sets of keys, one place per key: filled with the table.
+    /// Sets of keys, one slot per key: filled along with the table.
     sets: Vec<Option<Arc<KeySet>>>,
-    /// So far, no key was in its set already.
+    /// So far, no key has been added to its set twice.
     set_is_unique: AtomicBool,
     rows: Mutex<Rows>,
     morsels: Vec<Range<usize>>,
@@ -44,7 +44,7 @@ struct Rows {
     collections: Vec<RowCollection>,
 }
 
-/// A table and its pins, before it takes over the rows.
+/// A table and its pins, before it takes ownership of the rows.
 pub(super) struct Prepared {
     lookup: Lookup,
     sets: Vec<Option<Arc<KeySet>>>,
@@ -53,7 +53,7 @@ pub(super) struct Prepared {
 
 impl Prepared {
     /// Pins all rows of `collections` and allocates the table for them. `with_sets`: these are all build rows of the
-    /// join, so sets of their keys are of use.
+    /// join, so sets of their keys are useful.
     pub(super) fn new(
         join: &HashJoin,
         collections: &[&RowCollection],
@@ -74,11 +74,11 @@ impl Prepared {
 pub(super) enum Spare {
     /// All build rows fit.
     All,
-    /// Memory for the table is missing for rows.
+    /// Memory that the table takes is lost to rows.
     Little,
 }
 
-/// Rows that a table is to be made of.
+/// Size of the rows that a table is built from.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TableSize {
     pub rows: u64,
@@ -91,7 +91,7 @@ impl TableSize {
         collections.into_iter().fold(Self::default(), |sum, rows| sum.with(rows))
     }
 
-    /// One collection more.
+    /// Adds a collection.
     pub(super) fn with(self, rows: &RowCollection) -> Self {
         Self { rows: self.rows + rows.rows(), bytes: self.bytes + rows.bytes() }
     }
@@ -113,7 +113,8 @@ fn is_exact(set: &Option<Arc<KeySet>>) -> bool {
     set.as_ref().is_some_and(|set| set.is_exact())
 }
 
-/// A set for each key whose filter is wanted and isn't being made already, and a bit vector for a key whose existence may be all that matters.
+/// A set for each key whose filter is wanted and isn't being made already, and a bit vector if all that matters may be
+/// whether the key exists.
 fn key_sets(join: &HashJoin, ranges: &[Option<ValueRange>], rows: u64) -> Vec<Option<Arc<KeySet>>> {
     let plan = &join.plan;
     let by_existence = plan.asks_for_existence() || plan.asks_for_existence_if_unique();
@@ -166,7 +167,7 @@ fn direct_range(plan: &JoinPlan, rows: u64, range: Option<ValueRange>, spare: Sp
 }
 
 impl JoinTable {
-    /// A table that waits for its rows to be inserted, morsel by morsel.
+    /// A table whose rows have yet to be inserted, morsel by morsel.
     pub(super) fn new(prepared: Prepared, collections: Vec<RowCollection>) -> Arc<Self> {
         let Prepared { lookup, sets, pinned } = prepared;
         let rows = pinned.rows();
@@ -183,13 +184,13 @@ impl JoinTable {
         })
     }
 
-    /// A table of no rows whose keys are known by a set.
+    /// A table without rows; a set has its keys.
     pub(super) fn of_set(join: &HashJoin, set: Arc<KeySet>) -> Result<Arc<Self>> {
         let pinned = PinnedRows::of(&join.plan.build_layout, [])?;
         Ok(Self::new(Prepared { lookup: Lookup::Existence, sets: vec![Some(set)], pinned }, Vec::new()))
     }
 
-    /// A table of no rows.
+    /// A table without rows.
     pub(super) fn empty(join: &HashJoin) -> Result<Arc<Self>> {
         Ok(Self::new(Prepared::new(join, &[], &join.ready().ranges, false)?, Vec::new()))
     }
@@ -199,7 +200,7 @@ impl JoinTable {
         !self.morsels.is_empty() && !matches!(self.lookup, Lookup::Existence)
     }
 
-    /// Bytes of its rows and of the structure that finds them.
+    /// Bytes of its rows and of the lookup structure.
     pub(super) fn bytes(&self) -> u64 {
         let lookup = match &self.lookup {
             Lookup::Empty | Lookup::Existence => 0,
@@ -209,7 +210,7 @@ impl JoinTable {
         self.rows.lock().collections.iter().map(RowCollection::bytes).sum::<u64>() + lookup as u64
     }
 
-    /// How inserting the rows, which come in their order, uses the cache.
+    /// How inserting the rows, which are read sequentially, uses the cache.
     pub(super) fn cache_use_of_build(&self) -> CacheUse {
         let set_bytes: u64 = self.sets.iter().flatten().map(|set| set.bytes()).sum();
         match &self.lookup {
@@ -283,7 +284,7 @@ impl JoinTable {
         self.list(self.morsels[morsel].clone(), rows);
     }
 
-    /// All rows are inserted: those that won't be needed again are freed.
+    /// Called once all rows are inserted: frees those that won't be needed again.
     pub(super) fn finish(&self, join: &HashJoin) {
         join.metrics.note("table", self.describe());
         if matches!(self.lookup, Lookup::Existence) {

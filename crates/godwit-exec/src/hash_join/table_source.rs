@@ -43,7 +43,7 @@ impl Source for TableSource {
         let (table, is_external) = (&residency.table, residency.partitions.is_some());
         assert!(join.ready.set(ready).is_ok(), "a table source starts once");
         if table.morsels() == 0 || is_external {
-            // Nothing will be inserted that tells more than the ranges.
+            // Nothing will be inserted that could tell more than the ranges.
             join.fill_filters(&ranges, if is_external { &[] } else { table.sets() }, keys);
         }
         if table.morsels() == 0 {
@@ -90,7 +90,7 @@ impl SourceWorker for Inserter {
 }
 
 impl HashJoin {
-    /// The probe side gets what it waited for.
+    /// Publishes what the probe side waits for.
     fn finish_build(&self, table: &JoinTable) {
         table.finish(self);
         if let Some(begun) = self.build_begun.get() {
@@ -132,8 +132,9 @@ impl HashJoin {
         Ok(ready(table, Some(resident), left, ranges, granted))
     }
 
-    /// A table of as many of the `complete` partitions (`None`: all are) as `granted` bytes and the pool allow, maybe
-    /// none; they are taken out. One that is too large, such as that of a frequent key, doesn't keep out later ones.
+    /// A table of as many of the `complete` partitions (`None`: all are) as `granted` bytes and the pool allow,
+    /// possibly none; they are taken out. A partition that is too large, such as that of a frequent key, doesn't keep
+    /// out later ones.
     pub(super) fn make_resident(
         &self,
         partitions: &mut [RowCollection],
@@ -159,7 +160,7 @@ impl HashJoin {
                 let taken = taken.map(|(rows, _)| std::mem::replace(rows, self.no_build_rows())).collect();
                 return Ok((JoinTable::new(prepared, taken), resident));
             }
-            // The expected memory is held by others. Without any partition nothing is needed, so this ends.
+            // Others hold the expected memory. Without any partition no memory is needed, so this loop ends.
             granted = if granted > GRANT_BYTES_MIN { granted / 2 } else { 0 };
         }
     }

@@ -1,4 +1,4 @@
-//! The build side: rows in pages, handed out in blocks of columns.
+//! The build side: rows in pages, read in blocks of columns.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,8 +11,8 @@ use godwit_vector::{Chunk, Vector};
 
 use super::Shared;
 
-/// Maximum size of build sides that are turned into columns once instead of once per probe chunk. Above this, doing so
-/// takes less than a thousandth of the time of comparing the rows.
+/// Maximum size of build sides that are turned into columns once instead of once per probe chunk. Above this, the
+/// repeated conversion takes less than a thousandth of the time for comparing the rows.
 const CACHED_ROWS_MAX: u64 = 16 << 10;
 
 /// The complete build side.
@@ -20,7 +20,7 @@ pub(super) struct Build {
     rows: RowCollection,
     /// All blocks, if there are few rows, and the memory they take.
     cached: Option<(Vec<BuildBlock>, Reservation)>,
-    /// A bit per row: was it matched? Empty if that doesn't matter.
+    /// A bit per row: whether it has had a match. Empty if that doesn't matter.
     matched: Vec<AtomicU64>,
     _matched_memory: Reservation,
 }
@@ -98,10 +98,10 @@ impl Build {
         }
     }
 
-    /// Notes that a row has a match.
+    /// Records that a row has a match.
     pub(super) fn mark(&self, row: u64) {
         let (word, bit) = (&self.matched[row as usize / 64], 1 << (row % 64));
-        // Most marks repeat: a read keeps the cache line shared.
+        // Most rows are marked already: reading first keeps the cache line shared.
         if word.load(Ordering::Relaxed) & bit == 0 {
             word.fetch_or(bit, Ordering::Relaxed);
         }
@@ -143,7 +143,7 @@ impl Sink for BuildSink {
 struct BuildWorker {
     shared: Arc<Shared>,
     rows: RowCollection,
-    /// 0, 1, 2, …: tells the collection how many rows there are when they have no columns.
+    /// 0, 1, 2, …: tells the collection the number of rows when they have no columns.
     positions: Vec<u32>,
 }
 

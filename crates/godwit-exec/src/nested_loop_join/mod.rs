@@ -1,4 +1,4 @@
-//! Joins without an equality, and cross products: every probe row meets every build row.
+//! Joins without an equality, and cross products: every probe row is compared with every build row.
 //!
 //! ```text
 //! build child ─▶ build_sink: rows in spillable pages ─▶ finalize: few rows are turned back into columns once
@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Memory is bounded by a block whatever the size of the build side. Neither side's columns are copied: pairs select
-//! from both. The usual case is a build side of one row (a scalar subquery): one constant beside each probe column.
+//! from both. The usual case is a build side of a single row (a scalar subquery): its values are constants beside the
+//! probe columns.
 
 mod build;
 mod probe;
@@ -30,9 +31,9 @@ use self::probe::ProbeTransform;
 use self::rest::RestSource;
 use crate::hash_join::JoinKind;
 
-/// What to join.
+/// What to join and what to emit.
 pub struct NestedLoopJoinSpec {
-    /// Which rows come out.
+    /// Which rows are emitted.
     pub kind: JoinKind,
     /// Types of the probe side's columns.
     pub probe_type: RowType,
@@ -40,9 +41,9 @@ pub struct NestedLoopJoinSpec {
     pub build_type: RowType,
     /// The condition for a match, over the probe columns followed by the build columns; `None`: every pair matches.
     pub predicate: Option<Predicate>,
-    /// Probe columns that come out, in this order.
+    /// Probe columns to emit, in this order.
     pub probe_output: Vec<usize>,
-    /// Build columns that come out after them, in this order.
+    /// Build columns to emit after them, in this order.
     pub build_output: Vec<usize>,
 }
 
@@ -55,14 +56,14 @@ pub struct NestedLoopJoin {
     output: RowType,
 }
 
-/// What the roles of a join share.
+/// The state shared by the sink, transform and source of a join.
 struct Shared {
     kind: JoinKind,
     /// Over the columns `compared`, followed by those of a build block.
     predicate: Predicate,
     /// Probe columns that the predicate reads.
     compared: Vec<usize>,
-    /// Build columns that are kept: those that the predicate reads or that come out.
+    /// Build columns that are kept: those that the predicate reads or that are emitted.
     kept: Vec<usize>,
     probe_output: Vec<usize>,
     probe_output_types: Vec<PhysicalType>,
@@ -138,7 +139,7 @@ impl NestedLoopJoin {
         Arc::new(ProbeTransform(self.shared.clone()))
     }
 
-    /// What comes out when all probe rows have been joined, if this kind of join has such rows.
+    /// Emits build rows after all probe rows have been joined, if this kind of join does so.
     pub fn rest(&self) -> Option<Arc<dyn Source>> {
         if !self.shared.marks_build() {
             return None;
@@ -169,19 +170,19 @@ fn output_type(spec: &NestedLoopJoinSpec) -> RowType {
 }
 
 impl Shared {
-    /// Does every match come out as a row of both sides?
+    /// Whether every match is emitted as a row of both sides.
     fn emits_pairs(&self) -> bool {
         use JoinKind::*;
         matches!(self.kind, Inner | Left | Right | Full | Single)
     }
 
-    /// Does it matter which probe rows have a match?
+    /// Whether it matters which probe rows have a match.
     fn marks_probe(&self) -> bool {
         use JoinKind::*;
         matches!(self.kind, Left | Full | Single | ProbeSemi | ProbeAnti | Mark)
     }
 
-    /// Does it matter which build rows have a match?
+    /// Whether it matters which build rows have a match.
     fn marks_build(&self) -> bool {
         use JoinKind::*;
         matches!(self.kind, Right | Full | BuildSemi | BuildAnti)

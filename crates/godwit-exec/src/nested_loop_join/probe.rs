@@ -1,7 +1,8 @@
 //! The probe: one probe chunk against all build blocks.
 //!
 //! A *strip* is a row of the smaller of (probe chunk, build block) against all rows of the other. Its matches are
-//! collected as pairs until they fill a chunk, or come out at once, with the build row as constants, if they are many.
+//! collected as pairs until they fill a chunk; if there are many, they are emitted at once, with the build row as
+//! constants.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,14 +57,14 @@ struct ProbeWorker {
     ready: VecDeque<Chunk>,
 }
 
-/// A probe chunk on its way through the build side.
+/// A probe chunk that is being joined with the build side.
 struct Probing {
     chunk: Chunk,
-    /// The columns that the predicate reads, of the rows that still look for matches.
+    /// The columns that the predicate reads, for the active rows: those that still look for matches.
     compared: Chunk,
     /// Which rows of `chunk` these are; `None`: all of them.
     active: Option<Vec<u32>>,
-    /// Per row of `chunk`, if it matters.
+    /// Whether each row of `chunk` has had a match, if that matters.
     matched: Vec<bool>,
     blocks: BlockScan,
     current: Option<CurrentBlock>,
@@ -75,7 +76,7 @@ struct CurrentBlock {
     /// Strips are rows of the block, not of the chunk.
     by_build_row: bool,
     next_strip: usize,
-    /// Matches: rows of the chunk, and the rows of the block beside them.
+    /// Matches: rows of the chunk, and the matching rows of the block.
     probe_rows: Vec<u32>,
     build_rows: Vec<u32>,
 }
@@ -115,7 +116,7 @@ impl TransformWorker for ProbeWorker {
 }
 
 impl Probing {
-    /// Does a strip or moves on to the next block; false when there is nothing left to compare.
+    /// Compares a strip or moves on to the next block; returns false when there is nothing left to compare.
     fn step(
         &mut self,
         shared: &Shared,
@@ -219,7 +220,7 @@ impl Probing {
         self.mark_probe(&[probe_row], shared)
     }
 
-    /// Positions among the active rows as rows of the chunk; `None` if there are none.
+    /// Translates positions among the active rows to rows of the chunk; `None` if there are none.
     fn probe_rows_of(&self, matches: &Option<Vec<u32>>) -> Option<Vec<u32>> {
         let rows = match (matches, &self.active) {
             (None, None) => (0..self.chunk.len() as u32).collect(),
@@ -242,7 +243,7 @@ impl Probing {
         Ok(())
     }
 
-    /// Rows that have found a match needn't look for others.
+    /// Deactivates rows that have found a match and needn't look for others.
     fn deactivate(&mut self, rows: &[u32], shared: &Shared) {
         if rows.is_empty() {
             return;
@@ -253,7 +254,7 @@ impl Probing {
         self.active = Some(active);
     }
 
-    /// What comes out of probe rows because they have, or don't have, a match.
+    /// Emits the probe rows that are output because they have, or don't have, a match.
     fn emit_by_mark(&self, shared: &Shared, ready: &mut VecDeque<Chunk>) {
         let rows_marked = |mark: bool| -> Vec<u32> {
             (0..self.chunk.len() as u32).filter(|&r| self.matched[r as usize] == mark).collect()

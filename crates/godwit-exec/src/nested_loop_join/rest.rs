@@ -1,4 +1,4 @@
-//! Build rows by whether a probe row has matched them.
+//! Emits build rows depending on whether they have had a match.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Source for RestSource {
 struct RestWorker {
     shared: Arc<Shared>,
     blocks: BlockScan,
-    /// A block and those of its rows that are still to come out.
+    /// A block and those of its rows that have yet to be emitted.
     current: Option<(BuildBlock, Vec<u32>)>,
 }
 

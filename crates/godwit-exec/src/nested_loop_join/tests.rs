@@ -1,4 +1,4 @@
-//! The nested-loop join against two loops over vectors of values.
+//! Tests the nested-loop join against two loops over vectors of values.
 
 use godwit_common::ErrorKind;
 use godwit_vector::Chunk;
@@ -41,7 +41,7 @@ fn matches(compare: bool, probe: &Row, build: &Row) -> bool {
     }
 }
 
-/// What the join gives, in any order; `None` if a scalar subquery has several rows.
+/// The expected result, in any order; `None` if a scalar subquery has several rows.
 fn naive(kind: JoinKind, compare: bool, probe: &[Row], build: &[Row]) -> Option<Vec<Row>> {
     use JoinKind::*;
     let null = vec![Value::Null; 2];

@@ -11,7 +11,7 @@ use godwit_vector::Chunk;
 
 use crate::operators::only;
 
-/// Lets the rows through for which a predicate is TRUE. Columns aren't touched, only their selections.
+/// Lets through the rows for which a predicate is TRUE. Columns aren't touched, only their selections.
 pub struct FilterTransform {
     predicate: Predicate,
     metrics: Arc<OperatorMetrics>,

@@ -1,11 +1,11 @@
-//! Sources whose rows must come in their order: those that are numbered.
+//! Sources whose rows must arrive in order, because they are numbered.
 
 use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_pipeline::{CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceWorker};
 
-/// A source that is read by one worker: it hands out its pieces in sequence.
+/// A source that a single worker reads, so that its rows come in sequence.
 pub struct InOrderSource(Arc<dyn Source>);
 
 impl InOrderSource {

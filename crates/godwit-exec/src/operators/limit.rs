@@ -11,7 +11,7 @@ use godwit_pipeline::{
 };
 use godwit_vector::{Chunk, PhysicalType};
 
-/// Skips some rows and lets some through, counted over all workers: which rows is up to chance unless the input is ordered
+/// Skips some rows and lets some through, counted over all workers: which ones is arbitrary unless the input is ordered
 /// and has one worker. Stops the pipeline when the limit is reached.
 pub struct LimitTransform {
     offset: RowNumber,
@@ -25,9 +25,9 @@ pub struct LimitTransform {
 
 /// A number of rows.
 pub enum RowNumber {
-    /// It is known while planning; `None`: there is no such clause.
+    /// Known at planning time; `None` without the clause.
     Known(Option<u64>),
-    /// A BIGINT without columns, and the clause that it is in. NULL is as if there were no clause.
+    /// A BIGINT expression without columns, and the clause that it is in. NULL counts as no clause.
     Computed(Expression, &'static str),
 }
 
@@ -55,7 +55,7 @@ impl LimitTransform {
         Self::of_numbers(RowNumber::Known(Some(offset)), RowNumber::Known(limit), name)
     }
 
-    /// The same of numbers that may be known only when the rows come.
+    /// The same, with numbers that may be known only at run time.
     pub fn of_numbers(offset: RowNumber, limit: RowNumber, name: impl Into<String>) -> Arc<Self> {
         let (wanted, position) = (OnceLock::new(), AtomicU64::new(0));
         Arc::new(Self { offset, limit, wanted, position, metrics: OperatorMetrics::new(name) })

@@ -23,7 +23,7 @@ pub use values::ValuesSource;
 use godwit_pipeline::TransformVerdict;
 use godwit_vector::Chunk;
 
-/// The answer of a transform that makes one chunk of each, whose rows may all be dropped.
+/// The verdict of a transform that turns each chunk into one, of which no rows may be left.
 fn only(chunk: Chunk) -> TransformVerdict {
     if chunk.is_empty() { TransformVerdict::NeedInput } else { TransformVerdict::LastChunk(chunk) }
 }

@@ -9,7 +9,7 @@ use godwit_pipeline::{
 };
 use godwit_vector::{Chunk, Vector};
 
-/// Adds a column that numbers the rows from 1 on, in the order of arrival: after an
+/// Adds a column that numbers the rows, starting at 1, in order of arrival: after an
 /// [`InOrderSource`](super::InOrderSource), in the order of the source.
 pub struct NumberTransform {
     next: AtomicI64,

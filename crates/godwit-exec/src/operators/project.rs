@@ -11,7 +11,7 @@ use godwit_vector::Chunk;
 
 use crate::operators::only;
 
-/// Computes expressions. Plain columns pass under their selections, without a copy.
+/// Computes expressions. Plain columns are passed on under their selections, without a copy.
 pub struct ProjectTransform {
     projection: Projection,
     metrics: Arc<OperatorMetrics>,
@@ -50,7 +50,7 @@ impl Transform for ProjectTransform {
 
 struct ProjectWorker {
     projection: Projection,
-    /// A chunk whose rows are too heavy to be computed together.
+    /// A chunk whose rows are too large to be computed all at once.
     waiting: Option<Heavy>,
 }
 

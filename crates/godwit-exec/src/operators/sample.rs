@@ -12,11 +12,11 @@ use godwit_vector::{Chunk, Vector};
 
 use crate::operators::only;
 
-/// Draws a number for each row. With a seed, and in one worker, the same numbers each time.
+/// Draws a number for each row. With a seed and a single worker, the numbers are the same each time.
 pub struct SampleTransform {
     draw: Draw,
     seed: u64,
-    /// Workers draw from sequences of their own.
+    /// Number of workers so far: each draws from a sequence of its own.
     workers: AtomicU64,
     metrics: Arc<OperatorMetrics>,
 }
@@ -24,9 +24,9 @@ pub struct SampleTransform {
 /// How the number of a row is used.
 #[derive(Clone, Copy)]
 enum Draw {
-    /// Rows whose number is less stay.
+    /// Keeps the rows whose number is less.
     Below(u64),
-    /// It becomes one more column: a BIGINT.
+    /// Adds it as a BIGINT column.
     Column,
 }
 
@@ -37,7 +37,7 @@ impl SampleTransform {
         Self::new(Draw::Below((share * u64::MAX as f64) as u64), seed, name)
     }
 
-    /// Adds a column of random numbers: rows in its order are in random order.
+    /// Adds a column of random numbers: sorting by it puts the rows in random order.
     pub fn of_order(seed: Option<u64>, name: impl Into<String>) -> Arc<Self> {
         Self::new(Draw::Column, seed, name)
     }

@@ -1,7 +1,7 @@
 //! UNNEST: a row for each element of lists, columns for the fields of structs.
 //!
-//! Several lists of a row are laid side by side: the row is repeated as often as the longest of them has elements, the
-//! shorter ones end in NULLs. A chunk is expanded piece by piece, so that long lists never make long chunks.
+//! Several lists of a row are expanded side by side: the row is repeated for each element of the longest, and shorter
+//! ones are padded with NULLs. A chunk is expanded piece by piece, so that long lists never make long chunks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl UnnestColumn {
 /// Expands lists and structs.
 pub struct UnnestTransform {
     columns: Arc<[UnnestColumn]>,
-    /// A row whose lists are all empty or NULL comes out once, with NULLs.
+    /// A row whose lists are all empty or NULL is emitted once, with NULLs.
     keep_empty: bool,
     metrics: Arc<OperatorMetrics>,
 }
@@ -98,7 +98,7 @@ struct Expansion {
     lists: Vec<(ArrayRef, Vec<Range<usize>>)>,
     /// How many rows each input row becomes.
     repeats: Vec<usize>,
-    /// The input row that is next, and how many of its rows are out.
+    /// The next input row, and how many of its output rows have been emitted.
     row: usize,
     emitted: usize,
 }
@@ -183,7 +183,7 @@ impl Expansion {
 fn nested_of(vector: &Vector) -> Result<ArrayRef> {
     match vector.to_flat() {
         Flat::Nested(array) => Ok(array),
-        // A column of NULLs only has no nested type.
+        // A column that is all NULL has no nested type.
         _ if vector.validity().is_some_and(|valid| valid.count_ones() == 0) => {
             Ok(arrow_array::new_null_array(&DataType::Null, vector.len()))
         }
@@ -191,7 +191,7 @@ fn nested_of(vector: &Vector) -> Result<ArrayRef> {
     }
 }
 
-/// The elements of all lists, and where those of each list are. NULL has none.
+/// The elements of all lists, and the range of each list. NULL has none.
 fn elements_of(vector: &Vector) -> Result<(ArrayRef, Vec<Range<usize>>)> {
     let array = nested_of(vector)?;
     let range = |row: usize, start: usize, end: usize| if vector.is_valid(row) { start..end } else { 0..0 };

@@ -1,4 +1,4 @@
-//! VALUES, and the one row without columns that `SELECT 1` reads.
+//! VALUES, and the single row without columns that `SELECT 1` reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -13,7 +13,7 @@ use super::{Branch, Needs, PhysicalPlanner, columns_of};
 use crate::explain::ExplainNode;
 use crate::hash_aggregate::{HashAggregate, HashAggregateSpec, KeySet};
 
-/// Most keys of equal grouping sets: a bit each, below the sign.
+/// Maximum number of keys if there are equal grouping sets: a bit each, below the sign.
 const KEYS_MAX: usize = 62;
 
 impl PhysicalPlanner<'_> {
@@ -27,7 +27,7 @@ impl PhysicalPlanner<'_> {
         }
         let keys: Vec<&Expr> = aggregate.keys.iter().map(|(_, key)| key).collect();
         let columns = columns_of(keys.iter().copied().chain(calls.iter().flat_map(|call| call.exprs())));
-        // Dropping all rows of a group drops the group, if every row belongs to just one.
+        // If every row belongs to exactly one group, dropping all rows of a group drops the group.
         let filters = match sets {
             None => needs.filters_below(|column| {
                 let (_, key) = aggregate.keys.iter().find(|(id, _)| *id == column)?;
@@ -78,7 +78,7 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    /// Grouping sets, with the groups that are expected of each.
+    /// The grouping sets, each with its expected number of groups.
     fn key_sets(&self, aggregate: &Aggregate, sets: &[Vec<usize>]) -> Vec<KeySet> {
         let with_estimate = |keys: &Vec<usize>| {
             let exprs = keys.iter().map(|&key| &aggregate.keys[key].1);
@@ -89,7 +89,7 @@ impl PhysicalPlanner<'_> {
     }
 
     /// Turns the operator's number of a row's set into the plan's: the bits of the keys, without those above them,
-    /// which tell sets with the same keys apart. Without sets it is 0.
+    /// which distinguish sets with the same keys. Without sets it is 0.
     fn number_sets(&self, stream: &mut Stream, number: ColumnId, aggregate: &Aggregate) -> Result<()> {
         let operand = |kind| Expr::new(kind, SqlType::BigInt, false);
         let keys = aggregate.keys.len();

@@ -1,4 +1,4 @@
-//! From the plan's aggregate calls to those of the operator.
+//! Translates the plan's aggregate calls to those of the operator.
 //!
 //! Functions are identified by their names; anything else is in their [`AggregateImplementation`].
 
@@ -17,7 +17,7 @@ use crate::hash_aggregate::{AggregateCall, AggregateKind, AggregateOrder};
 /// Maximum length of a list of the best values.
 const BEST_ROWS_MAX: i128 = 1_000_000;
 
-/// Compiles group keys and aggregates over one input; equal subexpressions become one, which is evaluated once per row.
+/// Compiles group keys and aggregates over one input; equal subexpressions are shared and evaluated once per row.
 pub(super) struct AggregateCompiler<'a> {
     layout: Layout<'a>,
     context: &'a PlanContext,
@@ -69,7 +69,7 @@ impl<'a> AggregateCompiler<'a> {
                 let what = format!("{} of {}", call.function.name, args[0].ty);
                 return Err(Error::unsupported(what).with_hint("use quantile_disc"));
             }
-            // There is nothing between two texts or truth values.
+            // There is nothing to interpolate between two strings or booleans.
             *interpolated &= !matches!(arguments[0].output().physical, PhysicalType::Str | PhysicalType::Bool);
         }
         let filter = call.filter.as_ref().map(|filter| self.expression(filter)).transpose()?;
@@ -133,7 +133,7 @@ fn quantile_of(argument: Option<&Expr>, interpolated: bool) -> Result<AggregateK
     if fractions.is_empty() { Err(wrong()) } else { Ok(AggregateKind::Quantile { fractions, interpolated, as_list }) }
 }
 
-/// How many of the best values are wanted.
+/// The number of best values asked for.
 fn rows_of(argument: Option<&Expr>) -> Result<u64> {
     match argument.and_then(literal_of) {
         Some(Value::Integer(rows)) if (1..=BEST_ROWS_MAX).contains(rows) => Ok(*rows as u64),

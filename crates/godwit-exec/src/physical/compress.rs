@@ -1,15 +1,16 @@
-//! Compressed materialization: projections around operators that keep rows, which make the rows narrow.
+//! Compressed materialization: projections around operators that keep rows, to make those rows narrower.
 //!
 //! ```text
 //! … ─▶ Project (compress) ─▶ sort | build side of a join | …  ─▶ Project (decompress) ─▶ …
 //! ```
 //!
-//! The operators know nothing of it. Integers, dates, decimals and times become their difference to the smallest value;
-//! text whose values are all known, because some scan below has it in dictionaries, becomes a code
+//! The operators know nothing about it. Integers, dates, decimals and times become their difference from the smallest
+//! value; text whose values are all known, because a scan below reads it from dictionaries, becomes a code
 //! ([`godwit_expression::Compression`]). It pays off where many bytes are kept, so below
 //! [`crate::QuerySettings::compress_from_bytes`] nothing is compressed, with two exceptions. Text that scans emit as
-//! codes of one ordered dictionary, as those of the database's own tables do, becomes these codes wherever it is kept,
-//! compared or hashed. Lists, structs and maps always become bytes of the same order: rows can't hold them.
+//! codes of one ordered dictionary, as scans of the database's own tables do, is replaced by these codes wherever it is
+//! kept, compared or hashed. Lists, structs and maps are always encoded as bytes that sort the same way: rows can't
+//! hold them.
 //!
 //! A new operator calls [`PhysicalPlanner::compressions_of`] with the columns that it keeps,
 //! [`PhysicalPlanner::compress_stream`] before its sink and [`PhysicalPlanner::decompress_stream`] after its source.
@@ -30,12 +31,12 @@ use crate::hash_aggregate::{AggregateKind, HashAggregateSpec};
 use crate::operators::ProjectTransform;
 
 impl PhysicalPlanner<'_> {
-    /// Are `bytes` bytes worth compressing? Always false if compression is switched off.
+    /// Whether `bytes` bytes are worth compressing. Always false if compression is off.
     pub(super) fn is_worth_compressing(&self, bytes: f64) -> bool {
         self.query.settings.compress_from_bytes.is_some_and(|least| bytes >= least as f64)
     }
 
-    /// Bytes of some columns of a node's rows, of the first `rows_max` if there are more.
+    /// Bytes of some columns of a node's rows, counting at most `rows_max` rows.
     pub(super) fn bytes_of(&self, node: NodeId, columns: &ColumnSet, rows_max: f64) -> f64 {
         let estimate = self.estimates.of(self.plan, node);
         let row_bytes: f64 =
@@ -43,8 +44,8 @@ impl PhysicalPlanner<'_> {
         estimate.rows.min(rows_max) * row_bytes
     }
 
-    /// How each column of `stream`, the rows of `node`, is best compressed; where that isn't worth it, only what is
-    /// always done.
+    /// How best to compress each column of `stream`, the rows of `node`; where that isn't worth it, only the
+    /// compressions that are always applied.
     pub(super) fn compressions_of(
         &self,
         node: NodeId,
@@ -55,7 +56,7 @@ impl PhysicalPlanner<'_> {
         columns.map(|(&column, ty)| self.compression_of(node, column, ty, is_worth_it)).collect()
     }
 
-    /// How a column of `node`, of type `ty`, is compressed.
+    /// How to compress a column of `node`, of type `ty`.
     pub(super) fn compression_of(
         &self,
         node: NodeId,
@@ -78,7 +79,7 @@ impl PhysicalPlanner<'_> {
         Ok(compression.map(|compression| Compressed { compression, original: ty.clone() }))
     }
 
-    /// All values of a column of `node` if it is text that comes as codes. None if compression is switched off.
+    /// The domain of a column of `node`, if it is text that arrives as codes. None if compression is off.
     pub(super) fn text_codes(&self, node: NodeId, column: ColumnId) -> Result<Option<Arc<TextDomain>>> {
         if self.query.settings.compress_from_bytes.is_none() {
             return Ok(None);
@@ -86,7 +87,7 @@ impl PhysicalPlanner<'_> {
         text_column(self.plan, node, column).map_or(Ok(None), |(table, column)| table.text_codes(column))
     }
 
-    /// How a key over the rows of `node`, or a value that is kept of them, is compressed.
+    /// How to compress a key over the rows of `node`, or a value that is kept from them.
     fn compression_of_key(
         &self,
         node: NodeId,
@@ -106,8 +107,8 @@ impl PhysicalPlanner<'_> {
         }
     }
 
-    /// Replaces columns by their compressed values, where they are, and appends others, which have no id: nothing may be
-    /// compiled against the stream any more.
+    /// Replaces columns with their compressed values, where there are any, and appends others. These have no id:
+    /// nothing may be compiled against the stream any more.
     pub(super) fn compress_stream(&self, stream: &mut Stream, columns: &CompressedColumns, appended: Vec<Expression>) {
         let kept = columns.iter().enumerate().map(|(position, compressed)| {
             let column = stream.column(position);
@@ -118,7 +119,7 @@ impl PhysicalPlanner<'_> {
         stream.transform(ProjectTransform::new(expressions, self.describe("Compress", stream, columns)));
     }
 
-    /// Gives columns back what [`Self::compress_stream`] took from them.
+    /// Undoes [`Self::compress_stream`].
     pub(super) fn decompress_stream(&self, stream: &mut Stream, columns: &CompressedColumns) {
         if columns.iter().all(Option::is_none) {
             return;
@@ -143,8 +144,8 @@ impl PhysicalPlanner<'_> {
         describe(what, names.iter().map(|name| &**name), columns)
     }
 
-    /// Compresses the group keys of an aggregation over `input`, and what MIN, MAX and ANY_VALUE keep. `keys` are the
-    /// group keys of `spec`, and `calls` its aggregates. The result is for the columns that come out.
+    /// Compresses the group keys of an aggregation over `input`, and the values that MIN, MAX and ANY_VALUE keep.
+    /// `keys` are the group keys of `spec`, and `calls` its aggregates. The result describes the output columns.
     pub(super) fn compress_aggregate(
         &self,
         input: NodeId,
@@ -175,7 +176,7 @@ impl PhysicalPlanner<'_> {
     }
 }
 
-/// Compresses what an aggregate keeps; the result is for its value.
+/// Compresses the values that an aggregate keeps; the result describes its output.
 fn compress_call(
     call: &mut crate::hash_aggregate::AggregateCall,
     args: &[Expr],
@@ -214,7 +215,7 @@ fn compress_call(
     }))
 }
 
-/// The table's column whose values a column of a node passes on, if there is one: all its values except NULL occur
+/// The table column whose values a column of a node passes on, if there is one: all non-NULL values of the latter occur
 /// there.
 fn text_column(plan: &Plan, node: NodeId, column: ColumnId) -> Option<(Arc<dyn Table>, usize)> {
     let (mut node, mut column) = (node, column);

@@ -1,4 +1,4 @@
-//! What is the same in all rounds of a recursion.
+//! The parts of a recursion's step that are the same in all rounds.
 //!
 //! ```text
 //! step     Join r.dst = g.src
@@ -6,8 +6,8 @@
 //!          └─ Aggregate g                   kept: computed in the first round, read in all
 //! ```
 //!
-//! Kept are the shared plans that a step uses, and the largest subplans that cost more than reading their rows.
-//! Subplans whose rows differ from one evaluation to the next aren't kept.
+//! The shared plans that a step uses are kept, and the largest subplans that cost more than reading their rows.
+//! Subplans whose rows differ from one evaluation to the next aren't.
 
 use std::collections::{HashMap, HashSet};
 
@@ -66,8 +66,8 @@ impl Search<'_> {
     }
 }
 
-/// May the node give different rows for the same input? A recursion inside a step isn't told apart from the one around
-/// it.
+/// Whether the node may produce different rows for the same input. A recursion inside a step isn't distinguished from
+/// the one around it.
 fn varies(node: &Node) -> bool {
     let mut varies = match node {
         Node::WorkingRows { .. } | Node::Recursive(_) => true,

@@ -1,15 +1,16 @@
-//! Joins: hash join on equalities, nested loops without.
+//! Joins: hash join if there are equalities, otherwise nested loops.
 //!
 //! ```text
 //! build child ─▶ build sink │ table source ─▶ (nothing) │ probe child ─▶ probe ─▶ downstream
 //!                                                       │ rest ─▶ downstream          (after the probe)
 //! ```
 //!
-//! The left child of a join is the probe side and the right child the build side. Filters made of the build keys travel down
-//! the probe side to a scan; filters from joins above travel through this one to whichever side their column comes from.
+//! The left child of a join is the probe side and the right child the build side. Filters made from the build keys are
+//! pushed down the probe side to a scan; filters from joins above are pushed through this one to whichever side their
+//! column comes from.
 //!
-//! Text keys that come as codes on both sides are compared as codes of the build side ([`KeyCodes`]); filters made of
-//! them are over codes, too.
+//! Text keys that arrive as codes on both sides are compared as codes of the build side ([`KeyCodes`]); filters made
+//! from them are over codes, too.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -36,11 +37,11 @@ use crate::nested_loop_join::{NestedLoopJoin, NestedLoopJoinSpec};
 /// rows of the probe side.
 const SPILL_SHARE: f64 = 0.5;
 
-/// Rows of both sides for each code that would be translated: with 8 a join of two dictionaries of a million values took 1.5
-/// times as long as on strings (one worker translates), with 800 it took half as long.
+/// Rows of both sides per code to be translated from which translation pays off: with 8, a join of two dictionaries of
+/// a million values took 1.5 times as long as on strings (one worker translates), with 800 half as long.
 const ROWS_PER_TRANSLATED_CODE: f64 = 12.0;
 
-/// A join about to be planned.
+/// A join that is being planned.
 struct Joining<'p> {
     join: &'p Join,
     kind: JoinKind,
@@ -61,7 +62,7 @@ struct Side {
 }
 
 impl Side {
-    /// All columns of the side that are used, those of its keys included.
+    /// All columns of the side that are used, including those of its keys.
     fn used<'e>(&self, keys: impl Iterator<Item = &'e Expr>) -> ColumnSet {
         self.wanted.union(&self.filtered).union(&columns_of(keys))
     }
@@ -83,17 +84,17 @@ struct JoinKeys {
 /// For each equality of a join: the codes by which its text keys are compared, if they are.
 type CodesOfKeys = Vec<Option<Arc<KeyCodes>>>;
 
-/// For each equality of a join: where the filter of its build keys will be.
+/// For each equality of a join: where the filter of its build keys will be stored.
 type Slots = Vec<Arc<OnceLock<Arc<KeyFilter>>>>;
 
-/// What was compressed, by column of each side; empty for a side without compressed columns.
+/// The compressions, by column of each side; empty for a side without compressed columns.
 struct CompressedSides {
     probe: CompressedColumns,
     build: CompressedColumns,
 }
 
 impl CompressedSides {
-    /// The same by column of the output.
+    /// The compressions by output column.
     fn of_output(&self, has_mark: bool, probe_output: &[usize], build_output: &[usize]) -> CompressedColumns {
         let of = |columns: &CompressedColumns, column: usize| columns.get(column).cloned().flatten();
         let probe = probe_output.iter().map(|&column| of(&self.probe, column));
@@ -101,8 +102,8 @@ impl CompressedSides {
         probe.chain(build).chain(has_mark.then_some(None)).collect()
     }
 
-    /// A condition over the columns of both sides before compression, of which the probe side had `probe_width`:
-    /// rewritten for the columns as they are now.
+    /// Rewrites a condition over the uncompressed columns of both sides, `probe_width` of them on the probe side, for
+    /// the columns as they are now.
     fn decompressed(&self, condition: &Predicate, probe_width: usize, probe: &Stream, build: &Stream) -> Predicate {
         condition.with_columns(&|column, ty| {
             let (stored, types, at, before) = match column.checked_sub(probe_width) {
@@ -119,7 +120,7 @@ impl CompressedSides {
     }
 }
 
-/// The roles of either join operator on the probe side.
+/// The probe-side parts of either join operator.
 struct ProbeRoles {
     probe: Arc<dyn Transform>,
     rest: Option<Arc<dyn Source>>,
@@ -144,7 +145,7 @@ impl PhysicalPlanner<'_> {
             _ => Vec::new(),
         };
         let mut build = self.plan_node(join.right, Needs::new(build_columns, build_filters))?;
-        // The probe side's pipelines may have to wait for the build side's before these are closed.
+        // The probe side's pipelines may have to wait for the build side's before the latter are closed.
         let pipelines = JoinPipelines {
             build: self.pipelines.reserve(build.branches.len()),
             table: keys().next().map(|_| self.pipelines.reserve(1)[0]),
@@ -238,8 +239,8 @@ impl PhysicalPlanner<'_> {
         Ok(Joining { join, kind, mark, null_aware, conditions, probe, build })
     }
 
-    /// Which equalities compare text that comes as codes on both sides. The build side's column must serve nothing else
-    /// in the condition: it becomes codes for good.
+    /// Determines which equalities compare text that arrives as codes on both sides. The rest of the condition must not
+    /// use the build side's column: it remains codes from then on.
     fn codes_of_keys(&self, joining: &Joining<'_>) -> Result<CodesOfKeys> {
         let keys = &joining.conditions.keys;
         let build_columns: Vec<ColumnSet> = keys.iter().map(|key| key.build.columns()).collect();
@@ -264,9 +265,9 @@ impl PhysicalPlanner<'_> {
         Ok(is_worth_it.then(|| KeyCodes::new(domain, &self.query.memory)))
     }
 
-    /// Compresses the build side if it is large, and the probe side if it will probably be spilled; text that comes as
-    /// codes in any case. Columns that a key or the residual computes with stay what they are, unless they are nested; keys
-    /// that are columns get narrower on both sides.
+    /// Compresses the build side if it is large, and the probe side if it will probably be spilled; text that arrives
+    /// as codes in any case. Columns that a key or the residual computes with stay as they are, unless they are nested;
+    /// keys that are plain columns get narrower on both sides.
     fn compress_join(
         &self,
         joining: &Joining<'_>,
@@ -431,10 +432,10 @@ impl PhysicalPlanner<'_> {
         };
         if table.is_some() && drops_unmatched_probe_rows(kind) && !joining.conditions.nulls_equal {
             for ((key, slot), codes) in joining.conditions.keys.iter().zip(slots).zip(codes) {
-                // The key itself, or what it widens.
+                // The key itself, or the column that it widens.
                 let Some(column) = widened_column(&key.probe) else { continue };
                 let ty = ColumnType::new(arrow_type(&self.plan.column(column).ty)?, true)?;
-                // A filter on bytes that stand for a nested value is of no use to a scan.
+                // A filter on the bytes that encode a nested value is useless to a scan.
                 if ty.physical != PhysicalType::Nested {
                     let key = codes.as_ref().map(|codes| codes.of_probe(&Expression::column(0, ty)));
                     filters.push(WantedFilter { column, key, slot: slot.clone(), filled_by: table });
@@ -491,14 +492,14 @@ fn extreme_column(
     (is_decided && KeyExtremes::supports(probe.row_type[at].physical)).then_some(at)
 }
 
-/// Adds the columns of nested values.
+/// Adds compressions for nested columns.
 fn add_nested(columns: &mut CompressedColumns, stream: &Stream) {
     for (column, nested) in columns.iter_mut().zip(nested_columns(&stream.row_type)) {
         *column = nested.or(column.take());
     }
 }
 
-/// True if a probe row without a match leaves no trace in the output, so that the scan may drop it.
+/// True if a probe row without a match doesn't affect the output, so that the scan may drop it.
 fn drops_unmatched_probe_rows(kind: JoinKind) -> bool {
     matches!(kind, JoinKind::Inner | JoinKind::Right | JoinKind::ProbeSemi | JoinKind::BuildSemi | JoinKind::BuildAnti)
 }

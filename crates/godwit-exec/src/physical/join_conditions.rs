@@ -1,4 +1,4 @@
-//! The conditions of a join, as its operators want them.
+//! The conditions of a join, split up for its operators.
 //!
 //! ```text
 //! a = b, each of one side         a key; without NULLs
@@ -7,7 +7,7 @@
 //! everything else                 the residual condition
 //! ```
 //!
-//! A residual condition of one comparison, `x < y`, may be decided by the least and the greatest `x` of a key.
+//! A residual condition of one comparison, `x < y`, may be decided by the least and the greatest `x` per key.
 
 use godwit_plan::{ColumnId, ColumnSet, Comparison, Expr, ExprKind};
 use godwit_types::SqlType;
@@ -44,15 +44,15 @@ impl Conditions {
         }
         let nulls_equal = keys.iter().any(|key| key.null_safe);
         if nulls_equal {
-            // One of the two sides is enough: what NULL is equal to is NULL.
+            // One of the two sides is enough: only NULL is equal to NULL.
             let not_null = keys.iter().filter(|key| key.may_meet_nulls() && !key.null_safe);
             residual.extend(not_null.map(|key| key.probe.clone().is_null().negated()));
         }
         Self { keys, nulls_equal, residual }
     }
 
-    /// The column of the probe side whose least and greatest value for a key decide the residual condition: there is a
-    /// value that it holds for if it holds for one of the two.
+    /// The column of the probe side whose least and greatest value for a key decide the residual condition: if it holds
+    /// for any value, it holds for one of the two.
     pub(super) fn extreme_column(&self, probe: &ColumnSet, build: &ColumnSet) -> Option<ColumnId> {
         let [condition] = &self.residual[..] else { return None };
         let ExprKind::Compare(comparison, a, b) = &condition.kind else { return None };
@@ -77,7 +77,7 @@ impl Key {
         let ExprKind::Compare(comparison, a, b) = &condition.kind else { return None };
         let null_safe = match comparison {
             Comparison::Equal => false,
-            // Where one side is never NULL, NULLs are equal to nothing.
+            // If one side is never NULL, a NULL equals nothing.
             Comparison::NotDistinct => a.nullable && b.nullable,
             _ => return None,
         };
@@ -95,13 +95,13 @@ impl Key {
         }
     }
 
-    /// May both sides be NULL?
+    /// Whether both sides may be NULL.
     fn may_meet_nulls(&self) -> bool {
         self.probe.nullable && self.build.nullable
     }
 }
 
-/// The column that a value is, or of which it is the same number as a wider integer.
+/// The column, if the value is a plain column or a column cast to a wider integer.
 pub(super) fn widened_column(value: &Expr) -> Option<ColumnId> {
     match &value.kind {
         ExprKind::Column(column) => Some(*column),
@@ -112,13 +112,13 @@ pub(super) fn widened_column(value: &Expr) -> Option<ColumnId> {
     }
 }
 
-/// True for integers that Arrow has as integers.
+/// True for integers that are integers in Arrow, too.
 fn is_plain_integer(ty: &SqlType) -> bool {
     ty.is_integer() && !matches!(ty, SqlType::HugeInt | SqlType::UHugeInt)
 }
 
-/// Can a join operator compute this mark, whose comparison may be NULL, by itself? A hash join can if a single equality
-/// is the whole condition.
+/// Whether a join operator can compute this mark, whose comparison may be NULL, by itself. A hash join can if the whole
+/// condition is a single equality.
 pub(super) fn is_null_aware(conditions: &[Expr], compare: &[Expr], probe: &ColumnSet, build: &ColumnSet) -> bool {
     match (conditions, compare) {
         ([], [only]) => only.nullable && Key::of(only, probe, build).is_some_and(|key| !key.null_safe),

@@ -36,7 +36,7 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    /// A number of rows, known if it depends on nothing else.
+    /// A number of rows; known now if the expression is constant.
     fn row_number(&self, expr: Option<&Expr>, clause: &'static str) -> Result<RowNumber> {
         let Some(expr) = expr else { return Ok(RowNumber::Known(None)) };
         let nothing = Layout { columns: &[], types: &[] };

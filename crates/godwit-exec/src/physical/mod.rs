@@ -1,7 +1,7 @@
-//! From a plan to pipelines.
+//! The physical planner: turns a plan into pipelines.
 //!
-//! The plan is walked from the root. Each node answers with a [`Stream`]: open pipelines that deliver its rows, to which
-//! the parent adds a transform, or which it closes with a sink to start new ones from.
+//! The plan is walked from the root. Each node returns a [`Stream`]: open pipelines that deliver its rows. The parent
+//! adds a transform to them, or closes them with a sink and starts new ones from there.
 //!
 //! ```text
 //! Plan ─▶ lower/: nodes without an operator are replaced by others
@@ -11,8 +11,8 @@
 //!                                                             Join.rest ─▶ …                 (runs after the probe)
 //! ```
 //!
-//! Passed down ([`Needs`]): the columns that the parent uses, so that joins and aggregates never copy a dead one, and
-//! the filters that joins above will make of their build keys, on their way to the scan that can use them.
+//! Passed down ([`Needs`]): the columns that the parent uses, so that joins and aggregates never copy a dead column,
+//! and the filters that joins above will make from their build keys, on their way to the scan that can use them.
 
 mod aggregate;
 mod aggregate_call;
@@ -57,8 +57,8 @@ use stream::Stream;
 
 pub use pipelines::PhysicalPlan;
 
-/// Plans a query whose result, the columns of [`Plan::output`], ends in `sink`. The plan is unnested. `context` has the
-/// values of its parameters.
+/// Plans a query whose result, the columns of [`Plan::output`], goes to `sink`. The plan must be unnested. `context`
+/// has the values of its parameters.
 pub fn plan_query(
     plan: &Plan,
     query: &Arc<QueryContext>,
@@ -86,44 +86,44 @@ pub fn plan_query(
     Ok(PhysicalPlan { pipelines: planner.pipelines.finish(), explain })
 }
 
-/// State of planning one query.
+/// State while planning one query.
 struct PhysicalPlanner<'a> {
     plan: &'a Plan,
     query: &'a Arc<QueryContext>,
     estimates: Estimates,
     context: PlanContext,
     pipelines: Pipelines,
-    /// What is computed once, as far as planned.
+    /// Subplans that are computed once, as far as they are planned.
     shared: HashMap<Kept, SharedResult>,
     /// The pipelines that compute a scalar subquery, by its number.
     subqueries: HashMap<usize, Vec<usize>>,
-    /// The recursions in whose steps this is, the innermost last.
+    /// The recursions whose steps enclose the current node, innermost last.
     rounds: Vec<Round>,
-    /// What is kept from round to round of the innermost.
+    /// Subplans whose rows are kept across the rounds of the innermost recursion.
     invariant: Arc<HashSet<Kept>>,
 }
 
-/// What a parent needs of a node's rows.
+/// What a parent needs from a node's rows.
 struct Needs {
     /// Columns of the node that are used. Others may be missing from the stream.
     columns: ColumnSet,
-    /// Filters that rows may be dropped by.
+    /// Filters by which rows may be dropped.
     filters: Vec<WantedFilter>,
-    /// This many rows are enough: the first ones of a sort, any ones of others; `None`: all are needed.
+    /// This many rows are enough: the first ones of a sort, any ones of other nodes; `None`: all are needed.
     rows_enough: Option<u64>,
     /// Columns with numbers above which rows aren't needed.
     largest_wanted: Vec<(ColumnId, u64)>,
 }
 
-/// A join's filter on its way to the scan below its probe side.
+/// A join's filter that is being pushed down to the scan below its probe side.
 #[derive(Clone)]
 struct WantedFilter {
     /// Column of the node.
     column: ColumnId,
-    /// The key of the filter, over a chunk of the column alone, if not the column's values.
+    /// The key of the filter, over a chunk with only that column, if it isn't the column itself.
     key: Option<Expression>,
     slot: Arc<OnceLock<Arc<KeyFilter>>>,
-    /// The pipeline that fills the slot, unless it is filled already.
+    /// The pipeline that fills the slot, unless it is already filled.
     filled_by: Option<usize>,
 }
 
@@ -136,7 +136,7 @@ impl Needs {
         Self { columns, filters, rows_enough: None, largest_wanted: Vec::new() }
     }
 
-    /// The filters on columns for which `column_below` knows the column of the child.
+    /// The filters on columns that `column_below` maps to a column of the child.
     fn filters_below(&self, column_below: impl Fn(ColumnId) -> Option<ColumnId>) -> Vec<WantedFilter> {
         self.filters
             .iter()
@@ -215,7 +215,7 @@ impl PhysicalPlanner<'_> {
         exprs.into_iter().map(|expr| self.show_one(expr)).collect::<Vec<_>>().join(separator)
     }
 
-    /// An expression without the parentheses around it, where none are needed.
+    /// An expression without enclosing parentheses where they aren't needed.
     fn show_one(&self, expr: &Expr) -> String {
         let text = self.plan.explain_expr(expr);
         let is_operation = matches!(

@@ -1,8 +1,8 @@
-//! The pipelines of a query while it is planned: indices are assigned before their pipelines are complete.
+//! The pipelines of a query while it is being planned: indices are assigned before the pipelines are complete.
 //!
-//! Tables of hash joins that are probed in one pipeline are built when the build rows of all of them are there. Build
-//! rows are in pages that can be evicted; tables pin memory. So all joins of a pipeline can say how much they could use
-//! before the first of them is granted anything, and the memory is divided with all sizes known.
+//! Hash joins that are probed in one pipeline build their tables only once the build rows of all of them have been
+//! collected. Build rows are in pages that can be evicted; tables pin memory. So all joins of a pipeline can report how
+//! much they could use before the first one is granted anything, and memory is divided with all sizes known.
 //!
 //! ```text
 //! build A ──┬─▶ table A ─┐
@@ -10,8 +10,7 @@
 //! build B ──┴─▶ table B ─┘
 //! ```
 //!
-//! A build that itself waits for a table, because its scan uses a filter of that join's keys, can't be waited for by
-//! that table.
+//! A table can't wait for a build that itself waits for the table because its scan uses a filter on that join's keys.
 //!
 //! Source: external-hash-join paper, section 6 ("Dynamic Assignments").
 
@@ -23,22 +22,22 @@ use crate::explain::ExplainNode;
 use crate::operators::NothingSink;
 use godwit_pipeline::{Compaction, Pipeline, Sink, Source, Transform};
 
-/// Most tables of one pipeline that wait for each other's builds. More are granted memory in the order in which they
-/// come: looking for cycles takes time cubic in their number.
+/// Maximum number of tables of one pipeline that wait for each other's builds. If there are more, memory is granted
+/// first come, first served: looking for cycles takes time cubic in their number.
 const TOGETHER_MAX: usize = 16;
 
 /// Pipelines in dependency order, and the tree that `EXPLAIN` shows.
 pub struct PhysicalPlan {
-    /// What the scheduler runs.
+    /// The pipelines for the scheduler.
     pub pipelines: Vec<Pipeline>,
     /// The operators as a tree.
     pub explain: ExplainNode,
 }
 
 impl PhysicalPlan {
-    /// The least memory in which the plan is expected to finish: what the pipeline that takes most pins where memory is
-    /// short. Pipelines then run in turn, and what they leave for each other can be evicted. A quarter is added for
-    /// what is held briefly, between two pages.
+    /// The least memory in which the plan is expected to finish: what the most demanding pipeline pins where memory is
+    /// short. Pipelines then run one at a time, and what they leave for each other can be evicted. A quarter is added
+    /// for memory that is held briefly, between two pages.
     pub fn pinned_bytes(&self, workers: usize) -> u64 {
         self.pipelines.iter().map(|pipeline| pipeline.pinned_bytes(workers)).max().map_or(0, |most| most + most / 4)
     }
@@ -70,9 +69,9 @@ impl Branch {
 
 /// The pipelines around the table of a hash join.
 pub(super) struct JoinTable {
-    /// The one that builds the table.
+    /// The pipeline that builds the table.
     pub(super) table: usize,
-    /// Those that collect its rows.
+    /// The pipelines that collect its rows.
     pub(super) builds: Vec<usize>,
 }
 
@@ -82,7 +81,7 @@ pub(super) struct Pipelines {
     /// `None` where an index is reserved for a pipeline that is still open.
     slots: Vec<Option<Pipeline>>,
     tables: Vec<JoinTable>,
-    /// The tables that a closed pipeline probes, if they are several.
+    /// The sets of several tables that are probed by one closed pipeline.
     probed_together: BTreeSet<Vec<usize>>,
 }
 
@@ -117,24 +116,24 @@ impl Pipelines {
         }
     }
 
-    /// A pipeline of work that yields no rows, such as building a table.
+    /// Closes a pipeline that yields no rows, such as one that builds a table.
     pub(super) fn close_alone(&mut self, index: usize, source: Arc<dyn Source>, depends_on: Vec<usize>) {
         let sink = NothingSink::new("Nothing");
         self.slots[index] = Some(Pipeline { source, transforms: Vec::new(), sink, depends_on });
     }
 
-    /// Notes the table of a hash join.
+    /// Registers the table of a hash join.
     pub(super) fn add_table(&mut self, table: JoinTable) {
         self.tables.push(table);
     }
 
-    /// All pipelines, when each is closed.
+    /// Returns all pipelines, once every one is closed.
     pub(super) fn finish(mut self) -> Vec<Pipeline> {
         self.order_tables();
         self.slots.into_iter().map(|slot| slot.expect("every reserved pipeline is closed")).collect()
     }
 
-    /// Makes tables wait for the builds of the tables beside them.
+    /// Makes tables wait for the builds of the tables that are probed together with them.
     fn order_tables(&mut self) {
         for tables in std::mem::take(&mut self.probed_together) {
             for &table in &tables {
@@ -158,7 +157,7 @@ impl Pipelines {
         &mut self.slots[index].as_mut().expect("all pipelines are closed").depends_on
     }
 
-    /// Does pipeline `index` start only after `earlier` is complete, or is it the same?
+    /// Whether pipeline `index` starts only after `earlier` is complete, or is the same one.
     fn waits_for(&self, index: usize, earlier: usize) -> bool {
         let mut is_known = vec![false; self.slots.len()];
         let mut open = vec![index];

@@ -1,11 +1,11 @@
 //! Recursive common table expressions.
 //!
 //! The rows of all rounds have the natural types of their columns: value ranges proven for one round don't hold for the
-//! next. Most operators can run only once, so the step is planned again for each round, unless it has none of them.
-//! What is the same in all rounds (invariant.rs) is computed by the first.
+//! next. Most operators can run only once, so the step is planned again for each round, unless it has none of these.
+//! Parts that are the same in all rounds (invariant.rs) are computed by the first one.
 //!
-//! With UNION the step is planned in one of two forms: as it is, with [`NewRows`] at its end, or as a join with all rows of
-//! earlier rounds, which drops those that were there.
+//! With UNION the step is planned in one of two forms: as it is, with [`NewRows`] at its end, or as a join with all
+//! rows of earlier rounds, which drops duplicates of those.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -29,19 +29,19 @@ use crate::explain::ExplainNode;
 use crate::recursion::{Comparison, NewRows, RecursionSource, RoundKind, RoundRows, SeenRows, query_of_rounds};
 use crate::shared_rows::SharedRows;
 
-/// Rows of a recursion that its step reads: those of its last round, or of all before.
+/// Rows of a recursion that its step reads: those of the last round, or of all earlier ones.
 #[derive(Clone)]
 pub(super) struct Round {
-    /// Their name in [`godwit_plan::Node::WorkingRows`].
+    /// Their id in [`godwit_plan::Node::WorkingRows`].
     of: ColumnId,
     rows: Arc<SharedRows>,
     kept: Arc<KeptColumns>,
 }
 
-/// How rounds keep their rows.
+/// The form in which rounds keep their rows.
 struct KeptColumns {
     types: RowType,
-    /// Lists, structs and maps are bytes.
+    /// Compressions: lists, structs and maps are stored as bytes.
     compressed: CompressedColumns,
 }
 
@@ -50,7 +50,7 @@ impl KeptColumns {
         Self { compressed: nested_columns(&types), types }
     }
 
-    /// The type of a column as rows have it.
+    /// The type of a column as it is stored in rows.
     fn stored(&self, at: usize) -> ColumnType {
         match &self.compressed[at] {
             Some(compressed) => {
@@ -84,7 +84,7 @@ impl PhysicalPlanner<'_> {
 
         let query = query_of_rounds(self.query);
         let step = Step::new(self, recursive, rows.clone(), kept.clone(), query.clone());
-        // The step can be shown, and reported as unsupported, before there is a round.
+        // So that the step can be shown, or reported as unsupported, before there is a round.
         let mut shown = step.plan_first(&self.context)?;
         shown.role = Some("step");
         let context = self.context.again();
@@ -99,7 +99,7 @@ impl PhysicalPlanner<'_> {
         Ok(self.kept_rows(columns, &wanted, &kept, Branch::new(source, done), explain))
     }
 
-    /// The rows that rounds will read and make.
+    /// The rows that rounds will read and produce.
     fn round_rows(&self, recursive: &Recursive, kept: &KeptColumns) -> Result<RoundRows> {
         let physical = kept.physical();
         let seen = match recursive.all {
@@ -150,7 +150,7 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    /// Drops rows that were there.
+    /// Drops rows that earlier rounds have produced.
     fn drop_known(
         &mut self,
         columns: &[ColumnId],
@@ -158,7 +158,7 @@ impl PhysicalPlanner<'_> {
         seen: &Arc<SeenRows>,
         round: RoundKind,
     ) -> Result<()> {
-        // The key that is equal where the values are, without nested values.
+        // A key that is equal if and only if the values are, without nested values.
         let key = |&column: &ColumnId| {
             let value = Expr::new(ExprKind::Column(column), self.plan.column(column).ty.clone(), true);
             Ok(as_stored(&self.compile(&key_of(value), stream)?))
@@ -168,7 +168,7 @@ impl PhysicalPlanner<'_> {
         Ok(())
     }
 
-    /// Turns rows of a round into what is kept of them.
+    /// Converts the rows of a round to the form in which they are kept.
     fn store(&mut self, stream: &mut Stream, kept: &KeptColumns) -> Result<()> {
         let constant = match kept.types.is_empty() {
             true => vec![Expression::boolean(true)],
@@ -184,28 +184,28 @@ impl PhysicalPlanner<'_> {
 /// The step of a recursion, to be planned for each round.
 struct Step {
     plan: Arc<Plan>,
-    /// As it is.
+    /// The step as it is.
     step: (NodeId, Vec<ColumnId>),
-    /// Its rows that weren't there before, with UNION; and the plan's name for those that were.
+    /// With UNION: its rows that didn't exist before, and the plan's id for those that did.
     difference: Option<((NodeId, Vec<ColumnId>), ColumnId)>,
     of: ColumnId,
     rows: RoundRows,
     kept: Arc<KeptColumns>,
     query: Arc<QueryContext>,
-    /// Of the recursions around.
+    /// The rounds of enclosing recursions.
     rounds: Vec<Round>,
-    /// What is the same in all rounds.
+    /// The subplans that are the same in all rounds.
     invariant: Arc<HashSet<Kept>>,
-    /// The rows of that, once a round that computes them has been started.
+    /// Their rows, once a round that computes them has been started.
     results: Mutex<HashMap<Kept, SharedResult>>,
-    /// The next round, if it is planned already and finds new rows as they come.
+    /// The next round, if it is already planned and detects new rows as they arrive.
     next: Mutex<Option<PlannedRound>>,
 }
 
 /// A round that can be run.
 struct PlannedRound {
     pipelines: Vec<Pipeline>,
-    /// The results that they keep, and those of earlier rounds that they read.
+    /// The results that its pipelines keep, and those of earlier rounds that they read.
     results: HashMap<Kept, SharedResult>,
 }
 
@@ -287,7 +287,8 @@ impl Step {
         Ok((PlannedRound { pipelines: planner.pipelines.finish(), results: planner.shared }, explain))
     }
 
-    /// Keeps for later rounds what is the same in them. They start when the round that computes it has ended.
+    /// Keeps results that are the same in all rounds for the later ones, which start after the round that computes them
+    /// has ended.
     fn keep(&self, results: HashMap<Kept, SharedResult>) {
         let kept = results.into_iter().filter(|(kept, _)| self.invariant.contains(kept));
         *self.results.lock() = kept.map(|(kept, result)| (kept, result.complete())).collect();

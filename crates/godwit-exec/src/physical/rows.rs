@@ -43,7 +43,7 @@ impl PhysicalPlanner<'_> {
     }
 }
 
-/// The column that a condition bounds from above, and by what, if that is a number of rows.
+/// The column that a condition bounds from above, and the bound, if that is a number of rows.
 fn largest_wanted(condition: &Expr) -> Option<(ColumnId, u64)> {
     let ExprKind::Compare(comparison, a, b) = &condition.kind else { return None };
     let (column, comparison, limit) = match (a.as_column(), b.as_column()) {

@@ -15,7 +15,7 @@ impl PhysicalPlanner<'_> {
     pub(super) fn plan_sample(&mut self, sample: &Sample, needs: Needs) -> Result<Stream> {
         let mut stream = self.plan_node(sample.input, Needs::columns(needs.columns))?;
         if sample.seed.is_some() {
-            // The same numbers for the same rows.
+            // So that the same rows get the same numbers.
             stream.in_order();
         }
         match sample.size {

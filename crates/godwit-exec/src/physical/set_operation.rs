@@ -32,7 +32,7 @@ impl PhysicalPlanner<'_> {
 }
 
 impl Stream {
-    /// The rows of several streams, as these columns.
+    /// The rows of several streams, under these columns.
     pub(super) fn union(columns: Vec<ColumnId>, streams: Vec<Stream>) -> Stream {
         let types: Vec<_> = streams.iter().map(|stream| stream.row_type.clone()).collect();
         let row_type = common_row_type(&types);

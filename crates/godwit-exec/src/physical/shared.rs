@@ -1,7 +1,7 @@
-//! Shared plans: their rows are computed once, kept in pages, and read by each use; the same holds for rows that are
+//! Shared plans: their rows are computed once, kept in pages, and read by each use. The same is done for rows that are
 //! the same in all rounds of a recursion.
 //!
-//! What is worth sharing was decided before: every [`godwit_plan::Use`] that is left is kept.
+//! The decision what to share has been made earlier: the rows of every remaining [`godwit_plan::Use`] are kept.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) enum Kept {
     Node(NodeId),
 }
 
-/// Rows that are kept.
+/// Rows that are kept, with their pipelines.
 #[derive(Clone)]
 pub(super) struct SharedResult {
     rows: Arc<SharedRows>,
@@ -33,7 +33,7 @@ pub(super) struct SharedResult {
     pipelines: Vec<usize>,
     /// The columns that are kept.
     columns: Vec<ColumnId>,
-    /// Their types, as they are kept.
+    /// The types in which they are kept.
     stored: RowType,
     compressed: CompressedColumns,
 }
@@ -61,7 +61,7 @@ impl PhysicalPlanner<'_> {
         self.read_shared(&result, &columns, &columns, below)
     }
 
-    /// The rows of a subplan that is computed once, and, if it wasn't planned yet, the operators that compute them.
+    /// The rows of a subplan that is computed once and, if it hadn't been planned yet, the operators that compute them.
     fn kept(&mut self, kept: Kept) -> Result<(SharedResult, Option<ExplainNode>)> {
         let below = match self.shared.contains_key(&kept) {
             true => None,
@@ -118,7 +118,7 @@ impl PhysicalPlanner<'_> {
         Ok(below)
     }
 
-    /// Turns the columns `columns` of a node's rows into what is kept of them.
+    /// Converts the columns `columns` of a node's rows to the form in which they are kept.
     fn compress_kept_rows(
         &mut self,
         node: NodeId,

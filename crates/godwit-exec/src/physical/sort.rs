@@ -22,9 +22,9 @@ impl PhysicalPlanner<'_> {
         }
         let limit = needs.rows_enough.and_then(|rows| usize::try_from(rows).ok());
         let columns = needs.columns.union(&columns_of(keys.iter().map(|key| &key.expr)));
-        // A bound on the number of rows makes dropping rows early wrong; a full sort isn't affected.
+        // With a LIMIT, dropping rows early would be wrong; a full sort isn't affected.
         let mut filters = if limit.is_none() { needs.filters } else { Vec::new() };
-        // A sort that keeps many rows compresses them, and its keys: they tell nothing to the scan.
+        // A sort that keeps many rows compresses them and its keys, which are then useless to the scan.
         let rows_max = limit.map_or(f64::INFINITY, |rows| rows as f64);
         let keeps_many = self.is_worth_compressing(self.bytes_of(input, &columns, rows_max));
         let bounded = if limit.is_some() && !keeps_many { self.top_bound(keys) } else { None };
@@ -77,7 +77,8 @@ impl PhysicalPlanner<'_> {
         keys.iter().map(key).collect()
     }
 
-    /// Compresses what a sort keeps; keys that aren't columns are computed before. Compression keeps the order.
+    /// Compresses the rows that a sort keeps; keys that aren't plain columns are computed first. Compression preserves
+    /// the order.
     fn compress_sort_input(
         &self,
         columns: CompressedColumns,
@@ -104,8 +105,8 @@ impl PhysicalPlanner<'_> {
         columns
     }
 
-    /// The column by which a top-N sorts first and the bound that it will publish, if it is a column of integers,
-    /// decimals, dates or times.
+    /// The first sort column of a top-N and the bound that it will publish, if the column has integers, decimals, dates
+    /// or times.
     fn top_bound(&self, keys: &[PlanKey]) -> Option<(ColumnId, Arc<TopBound>)> {
         let key = keys.first()?;
         let column = key.expr.as_column()?;

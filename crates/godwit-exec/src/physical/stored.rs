@@ -1,4 +1,4 @@
-//! Columns as rows hold them: compressed, or as bytes of the same order.
+//! Columns as they are stored in rows: compressed, or as bytes that sort the same way.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use godwit_vector::{ColumnType, PhysicalType, ValueRange};
 
 use crate::hash_aggregate::AggregateKind;
 
-/// A column that was compressed: how, and its type before.
+/// How a column was compressed, and its original type.
 #[derive(Clone)]
 pub(super) struct Compressed {
     pub(super) compression: Compression,
@@ -23,23 +23,23 @@ impl Compressed {
     }
 }
 
-/// How a column of nested values gets into rows; `None` for others.
+/// How a nested column is stored in rows; `None` for others.
 pub(super) fn nested(ty: &ColumnType) -> Option<Compressed> {
     Compression::of_nested(ty).map(|compression| Compressed { compression, original: ty.clone() })
 }
 
-/// How the columns of a stream get into rows that must be compressed for that.
+/// How those columns of a stream that must be compressed are stored in rows.
 pub(super) fn nested_columns(types: &[ColumnType]) -> CompressedColumns {
     types.iter().map(nested).collect()
 }
 
-/// A value as rows hold it.
+/// A value in the form in which rows store it.
 pub(super) fn as_stored(value: &Expression) -> Expression {
     Compression::of_nested(value.output()).map_or_else(|| value.clone(), |compression| compression.compress(value))
 }
 
-/// Rewrites keys for columns of which some are compressed: a key that is a column that becomes bytes is that column;
-/// others that use compressed columns are computed before, as columns after the existing ones.
+/// Rewrites keys for columns some of which are compressed: a key that is a column stored as bytes becomes that column;
+/// other keys that use compressed columns are computed beforehand, as additional columns after the existing ones.
 pub(super) fn stored_keys(keys: &mut [Expression], columns: &CompressedColumns) -> Vec<Expression> {
     let becomes_bytes = |column: usize| columns[column].as_ref().is_some_and(Compressed::is_nested);
     let mut computed = Vec::new();
@@ -57,8 +57,8 @@ pub(super) fn stored_keys(keys: &mut [Expression], columns: &CompressedColumns) 
     computed
 }
 
-/// How both keys of an equality get narrower, if their bounds allow it and values can stay what they are: filters made
-/// of the build keys are applied to columns that aren't compressed.
+/// How to narrow both keys of an equality, if their bounds allow it without changing the values: filters made from the
+/// build keys are applied to uncompressed columns.
 pub(super) fn key_compression(probe: &ColumnType, build: &ColumnType) -> Option<Compression> {
     let (a, b) = (probe.range?, build.range?);
     let both = ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) };
@@ -76,7 +76,7 @@ pub(super) fn width_of(ty: &ColumnType) -> usize {
     if ty.physical == PhysicalType::Nested { 0 } else { ty.physical.width_bytes() }
 }
 
-/// Is the result of an aggregate one of the values that it collects?
+/// Whether the result of an aggregate is one of the values that it collects.
 pub(super) fn gives_collected_value(kind: &AggregateKind) -> bool {
     use AggregateKind as K;
     match kind {
@@ -92,7 +92,7 @@ pub(super) fn codes_note<'c>(columns: impl IntoIterator<Item = &'c Option<Compre
     if columns.into_iter().any(is_codes) { " (codes)" } else { "" }
 }
 
-/// What `EXPLAIN` calls the projection that compresses columns of these names, or gives them back.
+/// The name in `EXPLAIN` of the projection that compresses or decompresses columns with these names.
 pub(super) fn describe<'n>(
     what: &str,
     names: impl IntoIterator<Item = &'n str>,

@@ -1,4 +1,4 @@
-//! Open pipelines: the planner's view of "rows on their way".
+//! Open pipelines: the planner's view of rows in flight.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::operators::{InOrderSource, ProjectTransform};
 
 /// The rows of a plan node, delivered by one or several open pipelines.
 pub(super) struct Stream {
-    /// The columns that are present: those that the parent needs, and maybe others.
+    /// The columns that are present: those that the parent needs, and possibly others.
     pub columns: Vec<ColumnId>,
     /// Their types.
     pub row_type: RowType,
@@ -30,7 +30,7 @@ impl Stream {
         Self { columns, row_type, branches: vec![branch], explain }
     }
 
-    /// Where a column is in the chunks.
+    /// The position of a column in the chunks.
     pub fn position(&self, column: ColumnId) -> Result<usize> {
         let found = self.columns.iter().position(|&other| other == column);
         found.ok_or_else(|| Error::internal(format!("column {column} isn't there where it is used")))
@@ -46,7 +46,7 @@ impl Stream {
         (0..self.columns.len()).filter(|&at| columns.contains(self.columns[at])).collect()
     }
 
-    /// Where expressions find the columns.
+    /// The layout by which expressions find the columns.
     pub fn layout(&self) -> Layout<'_> {
         Layout { columns: &self.columns, types: &self.row_type }
     }
@@ -76,7 +76,7 @@ impl Stream {
         (self.columns, self.row_type) = (columns, row_type);
     }
 
-    /// Makes the rows come in the order of their sources, the branches in sequence.
+    /// Makes the rows arrive in the order of their sources, branch after branch.
     pub fn in_order(&mut self) {
         for (at, branch) in self.branches.iter_mut().enumerate() {
             branch.source = InOrderSource::new(branch.source.clone());
@@ -84,7 +84,7 @@ impl Stream {
         }
     }
 
-    /// Notes that every branch probes the table that this pipeline builds.
+    /// Records that every branch probes the table that this pipeline builds.
     pub fn note_table(&mut self, table: usize) {
         self.branches.iter_mut().for_each(|branch| branch.tables.push(table));
     }

@@ -1,4 +1,4 @@
-//! Uncorrelated scalar subqueries: run first, their value becomes a parameter of the expressions that use it.
+//! Uncorrelated scalar subqueries: they run first, and their value becomes a parameter of the expressions that use it.
 
 use std::sync::Arc;
 
@@ -14,13 +14,14 @@ use super::stream::Stream;
 use super::{Needs, PhysicalPlanner};
 
 impl PhysicalPlanner<'_> {
-    /// Plans the subqueries that were met since the last call, unless they are planned, and makes the stream wait for them.
+    /// Plans the subqueries encountered since the last call, unless they are already planned, and makes the stream wait
+    /// for them.
     pub(super) fn run_subqueries_before(&mut self, stream: &mut Stream) -> Result<()> {
         let subqueries = self.context.take_subqueries();
         self.run_before(subqueries, stream)
     }
 
-    /// Plans subqueries, unless they are planned, and makes the stream wait for them.
+    /// Plans subqueries, unless they are already planned, and makes the stream wait for them.
     pub(super) fn run_before(&mut self, subqueries: Vec<PlanSubquery>, stream: &mut Stream) -> Result<()> {
         for subquery in subqueries {
             if let Some(pipelines) = self.subqueries.get(&subquery.number) {
@@ -41,7 +42,7 @@ impl PhysicalPlanner<'_> {
     }
 }
 
-/// Takes the one value of a scalar subquery.
+/// Takes the single value of a scalar subquery.
 pub(super) struct ScalarSink {
     parameter: Parameter,
     column: ColumnType,
@@ -50,7 +51,7 @@ pub(super) struct ScalarSink {
 }
 
 impl ScalarSink {
-    /// For rows of one column.
+    /// A sink for rows with one column.
     pub(super) fn new(parameter: Parameter, column: ColumnType) -> Arc<Self> {
         let metrics = OperatorMetrics::new("Scalar subquery");
         Arc::new(Self { parameter, column, value: Mutex::default(), metrics })

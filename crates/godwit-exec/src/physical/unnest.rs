@@ -1,4 +1,4 @@
-//! UNNEST: lists to rows.
+//! UNNEST: turns lists into rows.
 
 use godwit_common::Result;
 use godwit_expression::Expression;

@@ -1,4 +1,4 @@
-//! Rows of expressions without columns.
+//! VALUES: rows of expressions that use no columns.
 
 use arrow_array::{Array, ArrayRef};
 use godwit_common::{Error, Result};
@@ -46,7 +46,7 @@ impl PhysicalPlanner<'_> {
         Stream::new(columns, row_type, Branch::new(source, []), explain)
     }
 
-    /// Rows whose values are known only when they are read: a projection of one row each.
+    /// Rows whose values are known only at run time: each is a projection of a single row.
     fn rows_one_by_one(&mut self, columns: &[ColumnId], rows: &[Vec<&Expr>]) -> Result<Stream> {
         let one = |planner: &mut Self, row: &Vec<&Expr>| {
             let mut stream = planner.values_stream(Vec::new(), Vec::new(), vec![Chunk::new(Vec::new(), 1)]);

@@ -15,11 +15,11 @@ use crate::operators::{NumberTransform, ProjectTransform};
 use crate::sort::SortKey;
 use crate::window::{FirstRows, Window as WindowOperator, WindowInput, WindowSpec};
 
-/// Maximum number of first rows of a partition that are searched before the sort: a heap of as many strings is kept for
-/// each.
+/// Maximum number of first rows per partition that are filtered before the sort: each partition keeps a heap of that
+/// many strings.
 const FIRST_ROWS_MAX: usize = 4096;
 
-/// A call, and the column that it gives.
+/// A call, and the column that it produces.
 type Call<'p> = &'p (ColumnId, WindowCall);
 
 impl PhysicalPlanner<'_> {
@@ -38,13 +38,13 @@ impl PhysicalPlanner<'_> {
         }
         let is_key = |column| {
             let is = |key: &Expr| key.as_column() == Some(column);
-            // Dropping all rows with some value of it drops whole partitions of all functions.
+            // Dropping all rows with some value of the column drops whole partitions of all functions.
             groups.iter().all(|group| group[0].1.partition_by.iter().any(is))
         };
         let filters = needs.filters_below(|column| is_key(column).then_some(column));
         let mut stream = self.plan_node(window.input, Needs::new(columns, filters))?;
         for (done, group) in groups.iter().enumerate() {
-            // The columns that are still needed: by the parent, or by later groups.
+            // The columns that are still needed by the parent or by later groups.
             let mut needed = needs.columns.clone();
             groups[done + 1..].iter().for_each(|later| needed.union_with(&used_by(later)));
             let first_rows = if groups.len() == 1 { first_rows(group, &needs) } else { None };
@@ -84,7 +84,7 @@ impl PhysicalPlanner<'_> {
         if let Some((rows, with_ties)) = first_rows {
             stream.transform(FirstRows::new(&spec, rows, with_ties, self.query)?);
         }
-        // Results come after the columns that are passed on, as rows hold these.
+        // Results come after the columns that are passed on, which are in the form stored in rows.
         let passed = output.iter().map(|&at| Ok(stored[at].clone()));
         let results = spec.calls.iter().map(|call| nested_result(&call.output));
         let stored_output = passed.chain(results).collect::<Result<CompressedColumns>>()?;
@@ -126,7 +126,8 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    /// Turns keys and columns that are passed on into what rows hold of them. Returns how, by column of the stream.
+    /// Converts keys and columns that are passed on to the form stored in rows. Returns the compressions by column of
+    /// the stream.
     fn compress_window(&self, input: NodeId, stream: &Stream, spec: &mut WindowSpec) -> Result<CompressedColumns> {
         let inputs = self.plan.output_set(input);
         let compression = |(&column, ty): (&ColumnId, &ColumnType)| match inputs.contains(column) {
@@ -136,7 +137,7 @@ impl PhysicalPlanner<'_> {
         };
         let stored =
             stream.columns.iter().zip(&stream.row_type).map(compression).collect::<Result<CompressedColumns>>()?;
-        // Once per column, so that keys and what is passed on are known to be the same.
+        // Once per column, so that keys and passed columns are known to be the same.
         let column = |(at, stored): (usize, &Option<_>)| {
             let column = stream.column(at);
             let compress = |stored: &Compressed| stored.compression.compress(&column);
@@ -165,7 +166,7 @@ impl PhysicalPlanner<'_> {
     }
 }
 
-/// How the result of a call that is stored as bytes is turned into its nested value.
+/// How to turn the result of a call that is stored as bytes back into its nested value.
 fn nested_result(output: &ColumnType) -> Result<Option<Compressed>> {
     let natural = ColumnType::new(output.logical.clone(), output.nullable)?;
     Ok(nested(&natural).filter(|_| output.physical == PhysicalType::Str))
@@ -175,8 +176,8 @@ fn used_by(calls: &[Call<'_>]) -> ColumnSet {
     columns_of(calls.iter().flat_map(|(_, call)| call.exprs()))
 }
 
-/// How many rows of each partition are needed, and whether those that are equal to the last of them are, too: if all
-/// calls number rows, and larger numbers aren't needed.
+/// The number of rows needed of each partition, and whether ties with the last one are needed, too; if all calls number
+/// rows, and larger numbers aren't needed.
 fn first_rows(group: &[Call<'_>], needs: &Needs) -> Option<(usize, bool)> {
     let numbers_rows = |call: &WindowCall| {
         let is_number = matches!(call.name(), "row_number" | "rank" | "dense_rank");
@@ -193,7 +194,7 @@ fn first_rows(group: &[Call<'_>], needs: &Needs) -> Option<(usize, bool)> {
     (1..=FIRST_ROWS_MAX).contains(&first.0).then_some((first.0, first.1 == "rank"))
 }
 
-/// Is it `row_number() OVER ()`?
+/// Whether it is `row_number() OVER ()`.
 fn numbers_all_rows(call: &WindowCall) -> bool {
     let is_plain = call.partition_by.is_empty() && call.order_by.is_empty() && call.filter.is_none();
     is_plain && matches!(call.function, WindowTarget::Window(_)) && call.name() == "row_number"

@@ -1,7 +1,6 @@
-//! From the plan's window calls to those of the operator. Functions are known by their names.
+//! Translates the plan's window calls to those of the operator. Functions are identified by name.
 //!
-//! Nested values are bytes inside of the operator: a result of them has the type of nested values, but is stored as
-//! strings.
+//! Inside the operator, nested values are bytes: a nested result has the nested type, but is stored as strings.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::{Expression, Layout, PlanContext};
@@ -49,7 +48,7 @@ impl<'a> WindowCompiler<'a> {
     }
 
     fn call_of(&mut self, call: &Planned) -> Result<WindowCall> {
-        // In the window's order they come anyway.
+        // They arrive in the window's order anyway.
         let has_own_order = !call.argument_order.is_empty() && call.argument_order != call.order_by;
         let frame = self.frame(&call.frame)?;
         let mut output = column_type(&call.ty, true)?;
@@ -70,7 +69,7 @@ impl<'a> WindowCompiler<'a> {
         Ok(WindowCall { function, arguments, frame, output })
     }
 
-    /// A function that depends on where a row is, or takes the value of another row.
+    /// A function that depends on a row's position, or takes the value of another row.
     fn positional(&mut self, call: &Planned, output: &mut ColumnType) -> Result<(WindowFunction, Vec<Expression>)> {
         let ignore_nulls = call.ignore_nulls;
         let ranking = match call.name() {
@@ -140,7 +139,7 @@ impl<'a> WindowCompiler<'a> {
         Ok((WindowFunction::Shift { offset, ignore_nulls }, arguments))
     }
 
-    /// The value and the default of LAG and LEAD, in one physical type.
+    /// The value and the default of LAG and LEAD, with a common physical type.
     fn shift_arguments(&mut self, args: &[Expr], output: &mut ColumnType) -> Result<Vec<Expression>> {
         let value = as_stored(&self.expression(&args[0])?);
         let default = match args.get(2) {
@@ -205,7 +204,7 @@ impl<'a> WindowCompiler<'a> {
         Ok(as_stored(&self.expression(&Expr::new(kind, ty, true))?))
     }
 
-    /// The value of an expression that depends on no row; `None` for others.
+    /// The value of a constant expression; `None` for others.
     fn constant(&self, expr: &Expr) -> Result<Option<Value>> {
         if !is_constant(expr) {
             return Ok(None);
@@ -264,7 +263,7 @@ impl<'a> WindowCompiler<'a> {
         }
     }
 
-    /// The number of a distance that depends on the row.
+    /// The index of a distance that depends on the row.
     fn distance(&mut self, distance: &Expr) -> Result<usize> {
         let compiled = self.expression(distance)?;
         let known = self.distances.iter().position(|known| known.is_same(&compiled) && !compiled.is_volatile());
@@ -275,7 +274,7 @@ impl<'a> WindowCompiler<'a> {
     }
 }
 
-/// Does it depend on no row?
+/// Whether it doesn't depend on the row.
 fn is_constant(expr: &Expr) -> bool {
     expr.columns().is_empty() && !expr.has_subquery() && !expr.is_volatile()
 }
@@ -285,13 +284,13 @@ fn picks_a_row(name: &str) -> bool {
     matches!(name, "first_value" | "last_value" | "nth_value" | "any_value")
 }
 
-/// The result has the argument's physical type.
+/// Gives the result the argument's physical type.
 fn keep_type(output: &mut ColumnType, argument: &ColumnType) {
     output.physical = argument.physical;
     output.range = argument.range;
 }
 
-/// A value as a BIGINT; `None` if it is NULL or none.
+/// A value as a BIGINT; `None` if it is NULL or can't be converted.
 fn whole_number(value: &Value, ty: &SqlType) -> Option<i64> {
     let number = cast_value(value, ty, &SqlType::BigInt).ok()?;
     i64::try_from(number.as_integer()?).ok()

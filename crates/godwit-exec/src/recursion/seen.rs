@@ -1,4 +1,4 @@
-//! UNION in a recursion: rows that were there before are dropped.
+//! UNION in a recursion: rows that existed before are dropped.
 //!
 //! ```text
 //! rows of a round ─▶ in the set? ──no──▶ new: into the set, and on
@@ -6,9 +6,9 @@
 //! the set is too large:   step EXCEPT all rows there were        a join that spills; the set is gone
 //! ```
 //!
-//! All rows so far are kept in pages. A set of them in memory tells which are new as they arrive, as long as it is
-//! small. The round during which it becomes too large is started again, and, like all that follow, joined with the
-//! pages. The first round has each row once, whether or not there is a set.
+//! All rows so far are kept in pages. As long as it is small, a set in memory tells which rows are new as they arrive.
+//! The round during which the set becomes too large is restarted and, like all later ones, joined with the pages. The
+//! first round has no duplicates, whether or not there is a set.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 
 use crate::shared_rows::SharedRows;
 
-/// The set may have this share of the memory limit. The step's operators need the rest.
+/// The set may take this share of the memory limit. The step's operators need the rest.
 const SET_SHARE: u64 = 4;
 
 /// Approximate bytes of a row in the set besides its content.
@@ -38,7 +38,7 @@ pub(crate) struct SeenRows {
     set: Mutex<Option<RowSet>>,
 }
 
-/// Rows as strings: equal ones for equal rows.
+/// Rows encoded as strings, which are equal if the rows are.
 struct RowSet {
     keys: HashSet<Box<[u8]>>,
     reservation: Reservation,
@@ -46,7 +46,7 @@ struct RowSet {
 }
 
 impl SeenRows {
-    /// No rows, of columns as they are kept.
+    /// No rows yet; `columns` are the types in which they are kept.
     pub(crate) fn new(columns: &[PhysicalType], query: &QueryContext) -> Result<Arc<Self>> {
         let rows = SharedRows::kept(columns, query, "Rows of all rounds before".to_owned())?;
         let memory = &query.memory;
@@ -56,19 +56,19 @@ impl SeenRows {
         Ok(Arc::new(Self { rows, set }))
     }
 
-    /// All rows of rounds that are complete.
+    /// All rows of complete rounds.
     pub(crate) fn rows(&self) -> &Arc<SharedRows> {
         &self.rows
     }
 
-    /// Does [`NewRows`] decide which rows are new?
+    /// Whether [`NewRows`] decides which rows are new.
     pub(crate) fn has_set(&self) -> bool {
         self.set.lock().is_some()
     }
 }
 
 impl RowSet {
-    /// Adds the strings that aren't there, and returns which they are; `None` if there is no room for them.
+    /// Adds the strings that aren't in the set, and returns their positions; `None` if there is no room for them.
     fn add_new<'k>(&mut self, keys: impl Iterator<Item = &'k [u8]>) -> Option<Vec<u32>> {
         let mut new = Vec::new();
         let mut bytes = self.reservation.bytes();
@@ -84,18 +84,18 @@ impl RowSet {
     }
 }
 
-/// Which rows [`NewRows`] gets.
+/// The kind of rows that [`NewRows`] gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RoundKind {
-    /// Each row once: all are new.
+    /// Distinct rows, all of them new.
     First,
-    /// Any.
+    /// Any rows.
     Later,
 }
 
-/// Lets each row through once in all rounds, as long as there is a set of them.
+/// Lets each row through once over all rounds, as long as there is a set of them.
 pub(crate) struct NewRows {
-    /// A string for each row; equal ones for equal rows.
+    /// A string for each row; equal rows have equal strings.
     key: Expression,
     seen: Arc<SeenRows>,
     round: RoundKind,
@@ -103,7 +103,7 @@ pub(crate) struct NewRows {
 }
 
 impl NewRows {
-    /// For rows that are equal where these keys are, none of which is nested.
+    /// For rows that are equal if and only if these keys are, none of which is nested.
     pub(crate) fn new(keys: Vec<Expression>, seen: Arc<SeenRows>, round: RoundKind) -> Result<Arc<Self>> {
         let key = |expression| OrderedKey { expression, descending: false, nulls_first: false, required: false };
         let nothing = Expression::literal(&Value::Null, &SqlType::Boolean)?;

@@ -1,4 +1,4 @@
-//! Where a worker's thread is in the last-level cache, and the class of a pipeline.
+//! The share of the last-level cache that a worker's thread is in, and the class of a pipeline.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl WorkerPlace {
             _ => false,
         };
         if !stays {
-            // It goes home from there before it goes elsewhere.
+            // The thread returns home before it moves elsewhere.
             self.0 = None;
             self.0 = partitioning.map(CachePartitioning::thread);
         }
@@ -29,7 +29,7 @@ impl WorkerPlace {
     }
 }
 
-/// The class of a pipeline whose source has started. Where nobody asks for it, it isn't worked out.
+/// The class of a pipeline whose source has started. It isn't computed if nobody needs it.
 pub(super) fn class_of(pipeline: &Pipeline, query: &Arc<QueryContext>) -> CacheClass {
     let caches = CacheSizes::of_this_machine();
     match (query.settings.profile, &query.settings.cache) {

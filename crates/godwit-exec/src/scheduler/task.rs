@@ -1,7 +1,7 @@
 //! One worker's share of a pipeline: pulls chunks from the source and drives them through the transforms to the sink.
 //!
-//! Where a task is in the pipeline is data, not a call stack, so that it can stop between any two chunks (quantum over, blocked)
-//! and go on later, on another thread.
+//! A task's position in the pipeline is data, not a call stack, so that it can stop between any two chunks (quantum
+//! over, blocked) and continue later, on another thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,11 +17,11 @@ use godwit_vector::Chunk;
 
 use super::QueryRun;
 
-/// How long a task runs before other queries get their turn. Long against a chunk (some 10 µs), short for people.
+/// How long a task runs before other queries get their turn. Long compared with a chunk (some 10 µs), short for people.
 pub(super) const QUANTUM: Duration = Duration::from_millis(10);
 
-/// Steps between two looks at the clock, where no new chunk begins meanwhile: a step with a chunk of a few rows may take little
-/// more than the look.
+/// Steps between two readings of the clock, if no new chunk begins in between: a step with a chunk of a few rows may
+/// take hardly longer than reading the clock.
 const STEPS_PER_LOOK: u32 = 4;
 
 /// The outcome of a quantum.
@@ -35,11 +35,11 @@ pub(super) enum Step {
 pub(super) struct PipelineTask {
     run: Arc<QueryRun>,
     index: usize,
-    /// Of the last-level cache, for the thread that works on it.
+    /// Class of the last-level cache for the thread that works on it.
     cache_class: CacheClass,
     /// Set when no more rows are needed (a limit was reached); shared by the tasks of the pipeline.
     stop: Arc<AtomicBool>,
-    /// Made in the first quantum, so that worker state is made in parallel.
+    /// Created in the first quantum, so that worker states are created in parallel.
     workers: Option<Workers>,
 }
 
@@ -47,20 +47,20 @@ struct Workers {
     source: Box<dyn SourceWorker>,
     stages: Vec<Box<dyn TransformWorker>>,
     sink: Box<dyn SinkWorker>,
-    /// Stages that may have more of what they were given; each is further on than the one before, and the last is asked first.
+    /// Stages that may have more output from their current input, in pipeline order; the last one is asked first.
     open: Vec<usize>,
-    /// What is asked when no stage is open.
+    /// Where to get the next chunk when no stage is open.
     input: Input,
     counters: Vec<Counter>,
     profile: bool,
 }
 
-/// Where chunks come from when everything that was begun is done.
+/// Where chunks come from when no stage is open.
 #[derive(Clone, Copy)]
 enum Input {
     Source,
-    /// The stages from this one on, for what they hold back: the input of this one has ended. After the last, nothing
-    /// is left.
+    /// This stage and later ones, for the rows that they hold back: the input of this stage has ended. After the last
+    /// stage, nothing is left.
     HeldBackFrom(usize),
 }
 
@@ -92,7 +92,7 @@ impl PipelineTask {
         self.run.query.clone()
     }
 
-    /// Ends the task: worker objects are dropped first, so that nothing of it is left when the run is told.
+    /// Ends the task: worker objects are dropped first, so that nothing of the task is left when the run is notified.
     pub(super) fn into_run(self) -> (Arc<QueryRun>, usize) {
         let PipelineTask { run, index, workers, .. } = self;
         drop(workers);
@@ -140,7 +140,7 @@ impl Workers {
         })
     }
 
-    /// True if everything that was begun is done.
+    /// True if no stage is open.
     fn is_at_source(&self) -> bool {
         self.open.is_empty() && matches!(self.input, Input::Source)
     }
@@ -180,8 +180,8 @@ impl Workers {
         Ok(None)
     }
 
-    /// Gives the output of operator `operator` (0 is the source, then the stages) to the next one, the output of that
-    /// to the one after, and so on to the sink.
+    /// Passes the output of operator `operator` (0 is the source, then the stages) to the next one, that one's output
+    /// to the one after it, and so on to the sink.
     fn hand_on(&mut self, mut operator: usize, mut chunk: Chunk, stop: &AtomicBool) -> Result<Option<Signal>> {
         loop {
             debug_assert!(!chunk.is_empty(), "operators don't emit empty chunks");
@@ -203,7 +203,7 @@ impl Workers {
         }
     }
 
-    /// What stage `level` has to hand on; notes whether it is to be asked again.
+    /// The chunk that stage `level` emits; records whether to ask it again.
     fn chunk_of(&mut self, level: usize, verdict: TransformVerdict, stop: &AtomicBool) -> Option<Chunk> {
         match verdict {
             TransformVerdict::Chunk(chunk) => {
@@ -236,7 +236,7 @@ impl Workers {
         result
     }
 
-    /// Ends this task's part: the sink takes what it gathered, the operators get their counts.
+    /// Ends this task's part: combines the sink worker's state, and adds the counts to the operators' metrics.
     fn combine(self, pipeline: &Pipeline) -> Result<()> {
         let Workers { source, stages, sink, mut counters, .. } = self;
         drop((source, stages));
@@ -250,7 +250,7 @@ impl Workers {
             metrics.add_output(counter.output);
             metrics.add_time(counter.time);
         }
-        // What goes into a transform came out of the operator before it.
+        // The input of a transform is the output of the operator before it.
         for (transform, before) in pipeline.transforms.iter().zip(&counters) {
             transform.metrics().add_input(before.output);
         }

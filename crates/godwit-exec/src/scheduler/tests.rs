@@ -1,4 +1,4 @@
-//! What the scheduler promises to transforms and sinks.
+//! Tests of what the scheduler promises to transforms and sinks.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -81,8 +81,8 @@ impl Sink for Threads {
     }
 }
 
-/// The threads that worked for pipelines of one task each, which depend on these, and whether they had ended when the call
-/// returned.
+/// The threads that worked for pipelines of one task each with these dependencies, and whether they had ended when the
+/// call returned.
 fn threads_of(depends_on: &[&[usize]]) -> (Vec<std::thread::ThreadId>, bool) {
     let query = World { memory_limit: 1 << 30, force_spill: false, chunk_rows: 100, workers: 2 }.query();
     let chunk = Chunk::new(vec![Vector::from_values(vec![1i64], None)], 1);
@@ -113,7 +113,7 @@ fn small_queries_run_on_the_calling_thread() {
     let here = std::thread::current().id();
     assert_eq!(threads_of(&[&[]]), (vec![here], true));
     assert_eq!(threads_of(&[&[], &[0], &[1]]), (vec![here; 3], true));
-    // Pipelines that can run at the same time are for the pool, and what comes after them.
+    // Pipelines that can run at the same time go to the pool, as do those after them.
     let (threads, _) = threads_of(&[&[], &[], &[0, 1]]);
     assert!(threads.len() == 3 && !threads.contains(&here), "{threads:?}");
     let (threads, _) = threads_of(&[&[], &[0], &[0], &[1, 2]]);
@@ -140,12 +140,12 @@ fn a_sink_of_several_pipelines_is_finalized_once_even_if_they_end_together() {
     }
 }
 
-/// What a stage does with chunks.
+/// The behaviour of a stage.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     /// It makes chunks of this many rows, and marks the last one if `tells_last`.
     Splits { rows: usize, tells_last: bool },
-    /// It hands on nothing before its input has ended.
+    /// It emits nothing before its input has ended.
     HoldsBack,
     /// It lets this many rows through.
     Limits(u64),
@@ -190,11 +190,11 @@ impl Transform for Stage {
     }
 }
 
-/// Insists on the order of calls.
+/// Checks the order of calls.
 struct StageWorker {
     habit: Habit,
     waiting: VecDeque<Chunk>,
-    /// It answered that it is to be asked again.
+    /// Its last verdict asked to be called again.
     is_open: bool,
     has_finished: bool,
 }

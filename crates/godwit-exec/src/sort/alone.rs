@@ -1,4 +1,4 @@
-//! A sort that one worker does on its own, in the midst of another operator's work: sink, merge passes and source of a
+//! A sort that a single worker runs in the middle of another operator's work: sink, merge passes and source of a
 //! [`Sort`], in sequence.
 
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub(crate) struct SortAlone {
 }
 
 impl SortAlone {
-    /// A sort whose memory counts for the owner of `memory`, and whose share of it is that of one among `sharers`
-    /// which hold rows at the same time.
+    /// A sort whose memory is charged to the owner of `memory`; its share is that of one of `sharers` sorts that hold
+    /// rows at the same time.
     pub(crate) fn new(spec: SortSpec, query: &QueryContext, memory: &BufferManager, sharers: usize) -> Result<Self> {
         let query = query_alone(query, memory);
         let sort = Sort::sharing(spec, &query, "Sort", sharers)?;
@@ -31,7 +31,7 @@ impl SortAlone {
         self.sink.push(chunk)
     }
 
-    /// All rows were added. They come in order.
+    /// Called once all rows are added. The source returns them in order.
     pub(crate) fn finish(self) -> Result<SourceAlone> {
         let query = self.sink.combine()?;
         if let Some(merge) = self.sort.merge_source()

@@ -17,7 +17,7 @@ use super::entries::Entries;
 use super::key::KeyWord;
 use super::run::{InPlaceRun, Run, RunWriter};
 
-/// Where the rows go.
+/// Takes the rows.
 pub(super) struct SortSink<K>(pub(super) Arc<Shared<K>>);
 
 impl<K: KeyWord> Operator for SortSink<K> {
@@ -126,7 +126,7 @@ impl<K: KeyWord> SortWorker<K> {
         let elsewhere = shared.bound.load(Ordering::Relaxed);
         let bound = self.bound.filter(|bound| bound.high() <= elsewhere);
         let is_candidate: Vec<u8> = match bound {
-            // An equal key may still be a smaller row if it is open.
+            // A row with an equal key may still come first if the key is open.
             Some(bound) if shared.key_layout.has_open_keys() && bound.is_odd() => {
                 self.keys.iter().map(|key| (*key <= bound) as u8).collect()
             }
@@ -188,7 +188,7 @@ impl<K: KeyWord> SortWorker<K> {
         Ok(())
     }
 
-    /// Is it time to write the rows out?
+    /// Whether it is time to write the rows out.
     fn is_full(&self) -> bool {
         let memory = &self.shared.memory;
         let bytes = self.bytes();
@@ -196,12 +196,12 @@ impl<K: KeyWord> SortWorker<K> {
         !self.shared.room.allows(bytes) || (bytes >= RUN_BYTES_MIN && is_scarce())
     }
 
-    /// Bytes that it has pinned.
+    /// Number of bytes that it has pinned.
     fn bytes(&self) -> u64 {
         self.rows.bytes() + self.entries.bytes()
     }
 
-    /// Sorts the entries; what is beyond the limit is dropped.
+    /// Sorts the entries; drops those beyond the limit.
     fn sort(&mut self) {
         self.shared.sort(&mut self.entries);
         if let Some(limit) = self.shared.limit {
@@ -209,7 +209,7 @@ impl<K: KeyWord> SortWorker<K> {
         }
     }
 
-    /// Writes the rows in order into pages that may leave memory, and starts a new run.
+    /// Writes the rows in order to pages that may be evicted, and starts a new run.
     fn write_run(&mut self) -> Result<()> {
         self.sort();
         let shared = &*self.shared;

@@ -15,7 +15,7 @@ use super::key::KeyWord;
 pub(super) struct Entries<K> {
     list: KeyedRows<K>,
     reservation: Reservation,
-    /// What memory traces call the list.
+    /// The object of the list in memory traces.
     object: Option<Arc<Object>>,
 }
 
@@ -73,18 +73,19 @@ impl<K> DerefMut for Entries<K> {
 }
 
 impl<K: KeyWord> Shared<K> {
-    /// May rows with this key differ?
+    /// Whether rows with this key may differ.
     #[inline(always)]
     pub(super) fn is_open(&self, key: K) -> bool {
         self.key_layout.has_open_keys() && key.is_odd()
     }
 
-    /// The order of two entries with equal keys that are open, each given by its list and position.
+    /// The order of two entries with equal open keys, each given by its list and position.
     pub(super) fn compare_open(&self, a: (&KeyedRows<K>, usize), b: (&KeyedRows<K>, usize)) -> Ordering {
         a.0.compare_rows(a.1, b.0, b.1, &self.order)
     }
 
-    /// Sorts by keys first, which touches no row, then each group of equal open keys by what follows the keys.
+    /// Sorts by keys first, which touches no rows, then each group of equal open keys by what the keys have no room
+    /// for.
     pub(super) fn sort(&self, entries: &mut KeyedRows<K>) {
         entries.sort_by_key(0..entries.len());
         if self.key_layout.has_open_keys() {

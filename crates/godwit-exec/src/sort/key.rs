@@ -5,15 +5,16 @@
 //! | NULL? | value − min, in as few bits as the range needs | NULL? | string prefix | length | … | open |
 //! ```
 //!
-//! - *Widths.* An integer takes the bits that its proven range needs, a float all of its own (−0 is 0, NaN is above all).
-//!   A column that can't be NULL has no NULL bit. If everything fits into 64 bits, keys are `u64`, else `u128`.
+//! - *Widths.* An integer takes the bits that its proven range needs, a float all of its own (−0 is 0, NaN is above
+//!   all). A column that can't be NULL has no NULL bit. If everything fits into 64 bits, keys are `u64`, else `u128`.
 //! - *Directions.* Descending fields are inverted; the NULL bit says on which side NULLs are.
-//! - *Strings* give their first bytes, padded with zeros, and their length or "longer". Two strings of equal prefix and
-//!   equal known length are equal; if they are longer, the key is *open*: the fields behind are zero and the last bit is
-//!   set. Two open keys that are equal say nothing, and the rows must be compared ([`godwit_rows::RowOrder`]).
-//! - If not all fields find room, all keys are open.
+//! - *Strings* contribute their first bytes, padded with zeros, and their length or "longer". Two strings with equal
+//!   prefixes and equal known lengths are equal; if they are longer, the key is *open*: the following fields are zero
+//!   and the last bit is set. Two equal open keys decide nothing, and the rows must be compared
+//!   ([`godwit_rows::RowOrder`]).
+//! - If not all fields fit, all keys are open.
 //!
-//! So different keys are always right, and equal keys are right unless they are open.
+//! So different keys always decide correctly, and so do equal keys unless they are open.
 
 use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, Vector};
 
@@ -26,13 +27,13 @@ pub(crate) trait KeyWord: Copy + Ord + Default + Send + Sync + 'static {
     const BITS: u32;
     /// Sets the bits `value << shift`; bits that don't fit are a bug.
     fn or(self, value: u128, shift: u32) -> Self;
-    /// As `or`, for values of 64 bits.
+    /// `or` for values of 64 bits.
     fn or_u64(self, value: u64, shift: u32) -> Self;
     /// The 64 most significant bits.
     fn high(self) -> u64;
     /// The least significant bit.
     fn is_odd(self) -> bool;
-    /// The 8 bits from `shift` on.
+    /// The 8 bits starting at `shift`.
     fn byte(self, shift: u32) -> u8;
     /// A key of these bits; those that don't fit are a bug.
     fn of_bits(bits: u128) -> Self;
@@ -94,12 +95,12 @@ impl KeyWord for u128 {
     }
 }
 
-/// How the sort keys of a row become an integer. The same for all rows of a sort.
+/// How the sort keys of a row are packed into an integer. The same for all rows of a sort.
 pub(crate) struct KeyLayout {
     fields: Vec<Field>,
     /// The last bit tells whether a key is open.
     has_open_bit: bool,
-    /// Not all fields found room: every key is open.
+    /// Not all fields fit: every key is open.
     always_open: bool,
 }
 
@@ -107,7 +108,7 @@ pub(crate) struct KeyLayout {
 struct Field {
     content: Content,
     descending: bool,
-    /// What the NULL bit is for NULL, if there is one.
+    /// The value of the NULL bit for NULL, if there is such a bit.
     null_bit: Option<bool>,
     /// Bits without the NULL bit.
     bits: u32,
@@ -117,7 +118,7 @@ struct Field {
 
 #[derive(Clone, Copy)]
 enum Content {
-    /// The difference to the smallest value, without its `dropped` lowest bits.
+    /// The difference from the smallest value, without its `dropped` lowest bits.
     Integer {
         min: i128,
         dropped: u32,
@@ -126,7 +127,7 @@ enum Content {
     F64 {
         dropped: u32,
     },
-    /// This many first bytes, then a byte for the length.
+    /// The first bytes, this many, then a byte for the length.
     Prefix {
         bytes: u32,
     },
@@ -135,7 +136,7 @@ enum Content {
 /// Bits of the length after a prefix.
 const LENGTH_BITS: u32 = 8;
 
-/// Bits that a value of the type needs; `None` for strings, which have no bound.
+/// Bits that a value of the type needs; `None` for strings, which are unbounded.
 fn value_bits(ty: &ColumnType) -> Option<u32> {
     match ty.physical {
         PhysicalType::F32 => Some(32),
@@ -150,7 +151,7 @@ fn value_bits(ty: &ColumnType) -> Option<u32> {
 }
 
 impl KeyLayout {
-    /// Bits of all keys together; `None` if they have no bound.
+    /// Bits of all keys together; `None` if they are unbounded.
     pub(crate) fn exact_bits(keys: &[SortKey]) -> Option<u32> {
         keys.iter()
             .map(|key| Some(value_bits(key.expression.output())? + key.expression.output().nullable as u32))
@@ -166,7 +167,7 @@ impl KeyLayout {
         for (index, key) in keys.iter().enumerate() {
             let ty = key.expression.output();
             let null_bits = ty.nullable as u32;
-            // What has one value only takes no room, even where none is left.
+            // A field with a single value takes no room, so it fits even if none is left.
             let bits_min = if value_bits(ty) == Some(0) { 0 } else { 1 };
             if free_bits < null_bits + bits_min {
                 always_open = true;
@@ -188,7 +189,7 @@ impl KeyLayout {
                     (Content::Prefix { bytes }, bytes * 8 + LENGTH_BITS)
                 }
             };
-            // A truncated 32-bit float would need a variant of its own for a case that hardly occurs.
+            // A truncated 32-bit float would need a variant of its own for a case that hardly ever occurs.
             if bits + null_bits > free_bits || (always_open && matches!(content, Content::F32)) {
                 always_open = true;
                 break;
@@ -209,12 +210,13 @@ impl KeyLayout {
         Self { fields, has_open_bit, always_open }
     }
 
-    /// True if equal keys may belong to different values. Then `key.is_odd()` tells whether that holds for a key.
+    /// True if equal keys may belong to different values. `key.is_odd()` then tells whether a given key is one of
+    /// these.
     pub(crate) fn has_open_keys(&self) -> bool {
         self.has_open_bit
     }
 
-    /// Which sort key is a string that continues after its prefix and so opened a key, and how long the prefix is;
+    /// The sort key whose string continues after its prefix, which made this key open, and the length of the prefix;
     /// `None` if the key is open only for lack of room.
     pub(crate) fn opened_by<K: KeyWord>(&self, key: K) -> Option<(usize, usize)> {
         self.fields.iter().enumerate().find_map(|(index, field)| {
@@ -242,7 +244,7 @@ impl KeyLayout {
     }
 }
 
-/// Bytes for the prefix of a string that has `free_bits`, before other keys.
+/// Bytes for the prefix of a string if `free_bits` are left, with other keys behind it.
 fn prefix_bytes(free_bits: u32, behind: &[SortKey]) -> u32 {
     let whole = |bits: u32| bits.saturating_sub(LENGTH_BITS) / 8;
     let types = || behind.iter().map(|key| key.expression.output());
@@ -291,7 +293,7 @@ impl Field {
     }
 }
 
-/// A float as an integer of the same order: −0 and 0 are one, all NaN are one and above all.
+/// A float as an integer that sorts the same way: −0 and 0 are equal, all NaNs are equal and above everything else.
 #[inline(always)]
 fn ordered_f64(value: f64) -> u64 {
     let value = if value.is_nan() { f64::NAN } else { value + 0.0 };
@@ -317,7 +319,7 @@ struct FieldSink<'a, K> {
 }
 
 impl<K: KeyWord> FieldSink<'_, K> {
-    /// All ones below `bits`, if descending: what values are inverted with.
+    /// The mask that inverts values: all ones below `bits` if descending.
     fn inversion(&self) -> u128 {
         match (self.field.descending, self.field.bits) {
             (false, _) | (_, 0) => 0,
@@ -389,7 +391,7 @@ impl<K: KeyWord> FieldSink<'_, K> {
     }
 }
 
-/// The first `bytes` (at most 15) bytes as a number, then the length, or one more than `bytes` if it is longer.
+/// The first `bytes` (at most 15) bytes as a number, then the length, or `bytes + 1` if it is longer.
 #[inline(always)]
 pub(super) fn prefix_and_length(string: &[u8], bytes: u32) -> u128 {
     let mut padded = [0u8; 16];

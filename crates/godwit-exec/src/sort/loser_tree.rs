@@ -9,7 +9,7 @@
 //!      0     1     2     3          inputs (leaf i is node k + i)
 //! ```
 
-/// The tournament. Whether an input beats another is asked of the caller; exhausted inputs must lose against all others.
+/// The tournament. The caller decides whether an input beats another; exhausted inputs must lose to all others.
 pub(super) struct LoserTree {
     losers: Vec<usize>,
 }
@@ -19,7 +19,7 @@ impl LoserTree {
     pub(super) fn new(inputs: usize, beats: impl Fn(usize, usize) -> bool) -> Self {
         assert!(inputs > 0);
         let mut losers = vec![0; inputs];
-        // Winner of the subtree at each node; leaves win theirs.
+        // Winner of the subtree at each node; leaves win their own.
         let mut winners: Vec<usize> = (0..2 * inputs).map(|node| node.saturating_sub(inputs)).collect();
         for node in (1..inputs).rev() {
             let (left, right) = (winners[2 * node], winners[2 * node + 1]);
@@ -37,7 +37,7 @@ impl LoserTree {
         self.losers[0]
     }
 
-    /// Plays the games of the last winner again, after it has moved on.
+    /// Replays the games of the last winner, after it has advanced.
     #[inline(always)]
     pub(super) fn replay(&mut self, beats: impl Fn(usize, usize) -> bool) {
         let mut winner = self.losers[0];

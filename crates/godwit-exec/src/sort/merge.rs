@@ -13,7 +13,7 @@ use super::key::KeyWord;
 use super::loser_tree::LoserTree;
 use super::run::{Cut, Run};
 
-/// What is merged: sorted runs, from one place in their order to another; everything if there is none.
+/// The input of a merge: sorted runs, between two places in their order; everything if there are none.
 pub(super) struct MergeInput<K> {
     pub(super) runs: Arc<Vec<Run<K>>>,
     pub(super) start: Option<Cut<K>>,
@@ -38,7 +38,7 @@ struct Blocks<K> {
     next_row: u64,
 }
 
-/// Merges runs, in memory that depends on their number only.
+/// Merges runs, in memory that depends only on their number.
 pub(super) struct Merger<K> {
     shared: Arc<Shared<K>>,
     input: MergeInput<K>,
@@ -52,7 +52,7 @@ pub(super) struct Merger<K> {
     keys: Vec<K>,
 }
 
-/// Rows that follow each other in the order.
+/// Consecutive rows in the sort order.
 pub(super) struct Batch<K> {
     /// Key of the first row.
     pub(super) first: K,
@@ -71,7 +71,7 @@ impl<K: KeyWord> Merger<K> {
             input,
         };
         for (index, run) in merger.input.runs.iter().enumerate() {
-            // The first pages of all runs come back while that of the first run is waited for.
+            // The first pages of all runs are read back while the merge waits for that of the first run.
             if let Run::Written(run) = run {
                 run.scan_from(index, merger.input.start.as_ref()).0.read_ahead();
             }
@@ -142,7 +142,7 @@ impl<K: KeyWord> Merger<K> {
         }
     }
 
-    /// Opens the next block of a cursor; false if there is none.
+    /// Opens the next block of a cursor; returns false if there is none.
     fn advance(&mut self, index: usize) -> Result<bool> {
         self.cursors[index].advance(index, &self.shared, &self.input, &mut self.keys)
     }
@@ -173,7 +173,7 @@ impl<K: KeyWord> Merger<K> {
 }
 
 impl<K: KeyWord> Cursor<K> {
-    /// Opens the next block, if the range may go on in it; false if it doesn't.
+    /// Opens the next block if the range may continue in it; returns false if it doesn't.
     fn advance(&mut self, index: usize, shared: &Shared<K>, input: &MergeInput<K>, keys: &mut Vec<K>) -> Result<bool> {
         if !self.may_go_on() {
             return Ok(false);
@@ -208,7 +208,7 @@ impl<K: KeyWord> Cursor<K> {
         }
     }
 
-    /// Asks for what rows to come are compared by, if that may be needed and they lie apart.
+    /// Prefetches the strings by which upcoming rows are compared, if they may be needed and the rows are scattered.
     #[inline(always)]
     fn prefetch(&self, run: &Run<K>, shared: &Shared<K>) {
         if let (Some(key), None) = (shared.first_string_key, &self.written) {
@@ -223,7 +223,7 @@ impl<K: KeyWord> Cursor<K> {
     }
 }
 
-/// How many of sorted entries, rows of a run from `first_row` on, are before a cut.
+/// The number of sorted entries, which are the rows of a run starting at `first_row`, that are before a cut.
 fn partition<K: KeyWord>(entries: &KeyedRows<K>, first_row: u64, run: usize, cut: &Cut<K>) -> usize {
     let (mut low, mut high) = (0, entries.len());
     while low < high {

@@ -1,7 +1,7 @@
-//! Merge passes: as long as there are more written runs than the last merge can have open, some are merged into one.
+//! Merge passes: while there are more written runs than the last merge can have open, some of them are merged into one.
 //!
 //! Workers take groups of runs, the smallest first, so that few rows are rewritten. A worker that finds too few runs
-//! while others merge has nothing to do, and neither has any worker after it.
+//! while others are merging has nothing to do, and neither does any worker after it.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::key::KeyWord;
 use super::merge::{MergeInput, Merger};
 use super::run::{Run, RunWriter, WrittenRun};
 
-/// The work of all merges but the last.
+/// Runs all merges except the last.
 pub(super) struct MergePassSource<K> {
     shared: Arc<Shared<K>>,
     progress: Mutex<Progress>,
@@ -25,11 +25,11 @@ pub(super) struct MergePassSource<K> {
 
 #[derive(Default)]
 struct Progress {
-    /// Merges under way; each will give one run.
+    /// Number of merges in progress; each yields one run.
     merging: usize,
-    /// Merges done.
+    /// Number of finished merges.
     merged: usize,
-    /// Fires when a merge is done.
+    /// Fires when a merge is finished.
     changed: Signal,
 }
 
@@ -65,13 +65,13 @@ impl<K: KeyWord> Source for MergePassSource<K> {
     }
 }
 
-/// Written runs that one merge can have open, if it is the only one of its sort.
+/// Number of written runs that one merge can have open, if it is the only one of its sort.
 pub(super) fn fan_in<K>(shared: &Shared<K>) -> usize {
     let affordable = shared.memory.memory_limit() / MERGE_SHARE / shared.sharers as u64 / CURSOR_BYTES;
     (affordable as usize).clamp(2, FAN_IN_MAX)
 }
 
-/// What a worker finds to do.
+/// Work for a worker.
 enum Task<K> {
     Merge(Vec<Run<K>>),
     Wait(Signal),
@@ -103,7 +103,7 @@ impl<K: KeyWord> MergePassSource<K> {
         Task::Merge(written.into_iter().map(|index| runs.swap_remove(index)).collect())
     }
 
-    /// A merge is over; it made a run unless it failed. Wakes those that wait for runs.
+    /// Called when a merge is over; it has produced a run unless it failed. Wakes those that wait for runs.
     fn finish(&self, run: Option<WrittenRun<K>>) {
         let mut progress = self.progress.lock();
         if let Some(run) = run {

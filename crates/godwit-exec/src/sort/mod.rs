@@ -9,16 +9,16 @@
 //! ```
 //!
 //! - A *run* is sorted rows: *in place* (the last of each worker: pinned pages in arrival order and a sorted list of
-//!   entries) or *written* (pages in sorted order, unpinned, so that they go to disk when memory is short). If everything
-//!   fits, all runs are in place and no row is copied before it is emitted.
-//! - A merge keeps one block of each written run pinned, whatever the size of the input; keys of a block are made again
-//!   from its columns when it is opened.
-//! - The first worker of the source alone emits rows, in order; the others merge ranges ahead of it.
-//! - A *top-N* throws away all but the N best rows whenever as many again have piled up, and from then on drops rows
-//!   whose key is behind the N-th (its own, or that of another worker) before they are materialized. The scan drops
-//!   those whose first key is (top_bound.rs). A LIMIT that isn't small against memory is sorted as a whole.
-//! - Rows whose normalized keys are equal and *open* get new keys of what is behind (ties.rs) while a run is sorted; where
-//!   runs are merged they are compared in their pages.
+//!   entries) or *written* (pages in sorted order, unpinned, so that they go to disk when memory is short). If
+//!   everything fits, all runs are in place and no row is copied before it is emitted.
+//! - A merge keeps one block of each written run pinned, whatever the size of the input; the keys of a block are
+//!   recomputed from its columns when it is opened.
+//! - Only the first worker of the source emits rows, in order; the others merge ranges ahead of it.
+//! - A *top-N* discards all but the N best rows whenever as many again have piled up, and from then on drops rows whose
+//!   key is beyond the N-th (its own, or that of another worker) before they are materialized. The scan drops those
+//!   whose first key is beyond it (top_bound.rs). A LIMIT that isn't small compared with memory is sorted as a whole.
+//! - Rows whose normalized keys are equal and *open* get new keys from the parts that didn't fit (ties.rs) while a run
+//!   is sorted; where runs are merged they are compared in their pages.
 //!
 //! Rows with equal keys come in any order. NaN is above all other floats; −0 equals 0; text is ordered by bytes.
 
@@ -74,9 +74,9 @@ pub struct SortSpec {
     pub keys: Vec<SortKey>,
     /// Types of the input columns.
     pub input: RowType,
-    /// Input columns that come out, in this order.
+    /// Input columns to emit, in this order.
     pub output: Vec<usize>,
-    /// Only this many first rows are needed: LIMIT and OFFSET together.
+    /// Only the first rows are needed, this many: LIMIT and OFFSET together.
     pub limit: Option<usize>,
     /// Where a top-N publishes the bound of its first key, an integer, for scans that may drop rows by it.
     pub bound: Option<Arc<TopBound>>,
@@ -89,20 +89,20 @@ pub struct Sort {
     output: RowType,
 }
 
-/// The two instances of the code.
+/// The two instantiations of the code.
 enum Width {
     Narrow(Arc<Shared<u64>>),
     Wide(Arc<Shared<u128>>),
 }
 
-/// What the roles of a sort share.
+/// The state shared by the sink and the sources of a sort.
 struct Shared<K> {
     /// Computes the first columns of the rows.
     keys: Projection,
     /// Computes the columns after them: those of the output that aren't keys.
     rest: Projection,
     key_layout: KeyLayout,
-    /// For each sort key, how it and those behind it become an integer.
+    /// For each sort key, how it and the keys after it are packed into an integer.
     rest_layouts: Vec<KeyLayout>,
     layout: Arc<RowLayout>,
     order: RowOrder,
@@ -111,18 +111,18 @@ struct Shared<K> {
     /// Where the output columns are in a row.
     output: Vec<usize>,
     limit: Option<usize>,
-    /// The limit, if it is small enough that all other rows are thrown away early.
+    /// The limit, if it is small enough that all other rows are discarded early.
     top: Option<usize>,
     chunk_rows: usize,
     workers: usize,
-    /// Sorts of this query that hold rows at the same time, this one included.
+    /// Number of sorts of this query that hold rows at the same time, including this one.
     sharers: usize,
     memory: BufferManager,
     room: Room,
     metrics: Arc<OperatorMetrics>,
     /// High bits of the best bound that a worker of a top-N has found: rows with higher ones are dropped.
     bound: AtomicU64,
-    /// The bound of the first key, for the scan.
+    /// The bound of the first key, published to the scan.
     told_bound: Option<Arc<TopBound>>,
     runs: Mutex<Vec<Run<K>>>,
 }
@@ -133,7 +133,7 @@ impl Sort {
         Self::sharing(spec, query, name, 1)
     }
 
-    /// As [`Sort::new`], for one of `sharers` sorts that hold rows at the same time.
+    /// [`Sort::new`] for one of `sharers` sorts that hold rows at the same time.
     fn sharing(
         spec: SortSpec,
         query: &Arc<QueryContext>,
@@ -169,7 +169,8 @@ impl Sort {
         }
     }
 
-    /// Merges runs until few enough are left, in parallel; yields no rows. `None` if there is nothing to merge for sure.
+    /// Merges runs until few enough are left, in parallel; yields no rows. `None` if there is certainly nothing to
+    /// merge.
     pub fn merge_source(&self) -> Option<Arc<dyn Source>> {
         Some(match &self.width {
             Width::Narrow(shared) => Arc::new(MergePassSource::new(shared.clone())),
@@ -238,7 +239,7 @@ impl<K: KeyWord> Shared<K> {
     }
 }
 
-/// Does a limit of this many rows count as a top-N?
+/// Whether a limit of this many rows counts as a top-N.
 fn is_top(limit: usize, layout: &RowLayout, query: &QueryContext) -> bool {
     let share = query.memory.memory_limit() / COLLECT_SHARE / query.settings.workers as u64;
     (limit as u64).saturating_mul(layout.row_bytes() as u64) <= share / TOP_SHARE

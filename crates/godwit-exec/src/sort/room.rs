@@ -1,4 +1,4 @@
-//! What the workers of a sort may pin while they collect runs: a claim that grows with what they hold.
+//! The memory that the workers of a sort may pin while they collect runs: a claim that grows with what they hold.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -7,16 +7,17 @@ use parking_lot::Mutex;
 
 use super::config::{COLLECT_SHARE, MINIMUM_SHARE, RUN_BYTES_MIN};
 
-/// The claim of a sort. A worker asks before it goes on collecting; if it is refused, it writes its run out.
+/// The claim of a sort. A worker asks before it continues collecting; if it is refused, it writes its run out.
 pub(super) struct Room {
     memory: BufferManager,
     claim: MemoryClaim,
-    /// Workers, times sorts that share the memory: each may hold one n-th of the limit's share.
+    /// Number of workers times number of sorts that share the memory: each may hold one n-th of the sort's share of the
+    /// limit.
     holders: u64,
     workers: u64,
-    /// Width of the rows, which are written out where memory is missing.
+    /// Width of the rows, which are written out where memory runs short.
     weight: f64,
-    /// What was granted last.
+    /// The last grant.
     granted_bytes: AtomicU64,
     /// Once others have asked for memory, the claim is limited to what is left of it.
     bytes_max: AtomicU64,
@@ -37,13 +38,13 @@ impl Room {
         }
     }
 
-    /// May a worker hold this many bytes? Little is held without asking; beyond that, the claim grows until it isn't
-    /// granted, or until others have asked for a part of it.
+    /// Whether a worker may hold this many bytes. Small amounts need no claim; beyond that, the claim grows until it
+    /// isn't granted, or until others have asked for a part of it.
     pub(super) fn allows(&self, worker_bytes: u64) -> bool {
         worker_bytes < RUN_BYTES_MIN || worker_bytes < self.worker_share() || self.grow(worker_bytes)
     }
 
-    /// What each worker may hold without asking for more.
+    /// Number of bytes that each worker may hold without asking for more.
     fn worker_share(&self) -> u64 {
         let granted = self.claim.settle();
         if granted < self.granted_bytes.load(Relaxed) {
@@ -70,7 +71,7 @@ impl Room {
         worker_bytes < granted / self.workers
     }
 
-    /// All rows are collected; `bytes` of them stay pinned.
+    /// Called when all rows are collected; `bytes` of them stay pinned.
     pub(super) fn keep(&self, bytes: u64) {
         self.claim.report(bytes, bytes, self.weight);
         self.claim.request();

@@ -7,9 +7,9 @@
 //!              range 0 │  range 1  │  range 2       merged at the same time by different workers
 //! ```
 //!
-//! A [`Cut`] divides the rows of all runs into those before and those behind it in the order of the sort. Rows of equal
-//! keys are divided by run and position, so that ranges are of equal size whatever the data, unless the keys are open:
-//! then only their rows would tell the order, and they stay together.
+//! A [`Cut`] divides the rows of all runs into those before and those after it in the sort order. Rows with equal keys
+//! are divided by run and position, so that ranges are of equal size whatever the data, unless the keys are open: then
+//! only the rows themselves could tell the order, and they stay together.
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::Reservation;
@@ -31,14 +31,14 @@ pub(super) enum Run<K> {
 
 pub(super) struct InPlaceRun<K> {
     pub(super) entries: Entries<K>,
-    /// Bytes that they take, with the pages of their rows.
+    /// Bytes that the entries take, including the pages of their rows.
     pub(super) bytes: u64,
 }
 
 pub(super) struct WrittenRun<K> {
     rows: u64,
     pages: Mutex<RowPages>,
-    /// Keys of some rows, the first among them, ascending by row.
+    /// Keys of some rows, including the first, ascending by row.
     samples: Vec<Sample<K>>,
     _samples_memory: Reservation,
 }
@@ -63,7 +63,7 @@ impl<K: KeyWord> RunWriter<K> {
         Ok(Self { rows, samples: Vec::new(), memory: shared.memory.reserve(0, MemoryTag::Sort)? })
     }
 
-    /// Appends rows that follow each other in the order; `first` is the key of the first one.
+    /// Appends consecutive rows in the sort order; `first` is the key of the first one.
     pub(super) fn append(&mut self, first: K, rows: Rows<'_>) -> Result<()> {
         if self.samples.len() == self.samples.capacity() {
             let capacity = (self.samples.capacity() * 2).max(64);
@@ -86,7 +86,7 @@ impl<K: KeyWord> WrittenRun<K> {
         self.rows
     }
 
-    /// A scan that begins at or before the first row behind `cut`, and the row that it begins with.
+    /// A scan that begins at or before the first row after `cut`, and the row that it begins with.
     pub(super) fn scan_from(&self, index: usize, cut: Option<&Cut<K>>) -> (RowScan, u64) {
         let pages = self.pages.lock();
         let page = pages.page_of(self.sample_before(index, cut));
@@ -113,7 +113,7 @@ impl<K: KeyWord> WrittenRun<K> {
     }
 }
 
-/// A place in the order of all rows.
+/// A position in the order of all rows.
 #[derive(Clone, Copy)]
 pub(super) struct Cut<K> {
     sample: Sample<K>,
@@ -123,7 +123,7 @@ pub(super) struct Cut<K> {
 }
 
 impl<K: KeyWord> Cut<K> {
-    /// Is the cut after a row, given its run, key and position?
+    /// Whether the cut is after a row, given its run, key and position.
     #[inline]
     pub(super) fn is_behind(&self, run: usize, key: K, row: u64) -> bool {
         match key.cmp(&self.sample.key) {
@@ -134,8 +134,8 @@ impl<K: KeyWord> Cut<K> {
     }
 }
 
-/// Cuts that divide the first `rows_max` rows of all runs into ranges of about `range_rows` rows; one more range is
-/// behind the last cut.
+/// Cuts that divide the first `rows_max` rows of all runs into ranges of about `range_rows` rows; one more range
+/// follows the last cut.
 pub(super) fn cuts<K: KeyWord>(shared: &Shared<K>, runs: &[Run<K>], range_rows: u64, rows_max: u64) -> Vec<Cut<K>> {
     // Samples, each with the number of rows up to the next one of its run.
     let mut samples: Vec<(Sample<K>, usize, u64)> = Vec::new();

@@ -7,9 +7,9 @@
 //!                       ▲ emitter      ▲ helper             each worker takes the next range when it is done with one
 //! ```
 //!
-//! A worker that merges a range puts the finished chunks, output columns gathered, into the range's slot. The *emitter*,
-//! the first worker, takes them out in order; while there are none, it merges too. A range whose slot is full waits
-//! until the emitter has come to it, which bounds what is buffered even if one range is huge.
+//! A worker that merges a range puts the finished chunks, with output columns gathered, into the range's slot. The
+//! *emitter*, the first worker, takes them out in order; while there are none, it merges, too. A range whose slot is
+//! full waits until the emitter reaches it, which bounds buffering even if one range is huge.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use super::merge::{MergeInput, Merger};
 use super::merge_pass::fan_in;
 use super::run::{Cut, Run, cuts};
 
-/// Merges what is left and emits it.
+/// Merges the remaining runs and emits the rows.
 pub(super) struct SortedSource<K> {
     shared: Arc<Shared<K>>,
-    /// Made at the start; gone with the emitter, so that the runs don't outlive their use.
+    /// Created at the start and dropped with the emitter, so that the runs don't outlive their use.
     state: SharedState<K>,
     has_emitter: AtomicBool,
 }
@@ -42,7 +42,7 @@ type SharedState<K> = Arc<Mutex<Option<Arc<State<K>>>>>;
 struct State<K> {
     shared: Arc<Shared<K>>,
     runs: Arc<Vec<Run<K>>>,
-    /// Between the ranges.
+    /// The cuts between the ranges.
     cuts: Vec<Cut<K>>,
     workers: usize,
     /// Number of chunks at which a slot is full.
@@ -52,11 +52,11 @@ struct State<K> {
 
 #[derive(Default)]
 struct Progress {
-    /// The range that is emitted.
+    /// The range that is being emitted.
     emitting: usize,
-    /// Ranges from there on that have been taken.
+    /// The ranges that have been taken, starting with that one.
     slots: VecDeque<Slot>,
-    /// No more rows are wanted.
+    /// No more rows are needed.
     closed: bool,
     /// Fires when a chunk or an end arrives.
     filled: Signal,
@@ -64,7 +64,7 @@ struct Progress {
     drained: Signal,
 }
 
-/// What a range has given and the emitter hasn't taken.
+/// The output of a range that the emitter hasn't taken yet.
 #[derive(Default)]
 struct Slot {
     chunks: VecDeque<(Chunk, Reservation)>,
@@ -94,7 +94,7 @@ impl<K: KeyWord> Operator for SortedSource<K> {
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {
-        // Two runs for each worker, and the range that each has merged ahead.
+        // Two open runs for each worker, and the range that each has merged ahead.
         (2 * CURSOR_BYTES + 4 * PAGE_BYTES as u64) * (workers + RANGES_AHEAD) as u64
     }
 }
@@ -140,7 +140,7 @@ impl<K: KeyWord> Source for SortedSource<K> {
 }
 
 impl<K: KeyWord> State<K> {
-    /// The next range that isn't taken, if it isn't too far ahead.
+    /// Takes the next range, if it isn't too far ahead.
     fn take_range(&self, progress: &mut Progress) -> Option<usize> {
         let range = progress.emitting + progress.slots.len();
         let is_near = progress.slots.len() <= self.workers + RANGES_AHEAD;
@@ -165,7 +165,7 @@ impl<K: KeyWord> State<K> {
         Ok(Some((Chunk::new(columns, batch.rows.len()), memory)))
     }
 
-    /// The emitter is done with a range.
+    /// Called when the emitter is done with a range.
     fn advance(&self, progress: &mut Progress) {
         progress.slots.pop_front();
         if let Some(cut) = self.cuts.get(progress.emitting) {
@@ -184,7 +184,7 @@ impl Progress {
         &mut self.slots[range - self.emitting]
     }
 
-    /// The emitter waits, unless something has arrived since it looked.
+    /// Makes the emitter wait, unless something has arrived since it last looked.
     fn until_filled(&self) -> SourceVerdict {
         match self.slots.front() {
             Some(slot) if !slot.chunks.is_empty() || slot.end.is_some() => SourceVerdict::Worked,
@@ -193,7 +193,7 @@ impl Progress {
     }
 }
 
-/// A worker that starts after everything was emitted.
+/// A worker that starts after everything has been emitted.
 struct LateWorker;
 
 impl SourceWorker for LateWorker {
@@ -206,7 +206,7 @@ impl SourceWorker for LateWorker {
 struct Emitter<K> {
     /// Rows that may still be emitted.
     rows_left: usize,
-    /// Where the source keeps the state.
+    /// The source's reference to the state.
     source: SharedState<K>,
 }
 
@@ -254,7 +254,7 @@ impl<K: KeyWord> SourceWorker for SortedWorker<K> {
 }
 
 impl<K: KeyWord> SortedWorker<K> {
-    /// What the emitter answers before it merges: a chunk, or the end.
+    /// The emitter's verdict if it needn't merge: a chunk, or the end.
     fn emit(&mut self) -> Option<SourceVerdict> {
         let emitter = self.emitter.as_mut()?;
         let rows_left = emitter.rows_left;
@@ -326,7 +326,7 @@ impl<K: KeyWord> SortedWorker<K> {
 }
 
 impl<K: KeyWord> Drop for SortedWorker<K> {
-    /// No other may wait for a worker that is gone.
+    /// No other worker may wait for one that is gone.
     fn drop(&mut self) {
         if let Some((range, _)) = self.merge.take() {
             self.end(range, End::Broken);

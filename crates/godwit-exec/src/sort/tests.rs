@@ -1,4 +1,4 @@
-//! The sort against a sort of a vector of values.
+//! Tests the sort against sorting a vector of values.
 
 use std::cmp::Ordering;
 
@@ -44,7 +44,7 @@ fn compare(keys: &[Key], a: &Row, b: &Row) -> Ordering {
     Ordering::Equal
 }
 
-/// Sorts `chunks`, checks the result, and returns the query for a look at what it did.
+/// Sorts `chunks`, checks the result, and returns the query for inspection.
 fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> Arc<QueryContext> {
     let query = world.query();
     let spec = SortSpec {
@@ -165,7 +165,7 @@ proptest! {
     }
 }
 
-/// Strings that share long prefixes, some only up to zero bytes and ends.
+/// Strings that share long prefixes; some differ only in zero bytes or where they end.
 fn similar_strings(random: &mut Random, len: usize) -> Vector {
     let string = |random: &mut Random| {
         let shared = [0, 9, 15, 16, 40, 300][random.below(6) as usize];
@@ -212,7 +212,7 @@ fn wide_case(limit: Option<usize>) -> Case {
 #[test]
 fn writes_runs_and_merges_them_in_several_passes() {
     let case = wide_case(None);
-    // Runs of two MiB at least, and 16 MiB for everything: six runs are more than one merge can open.
+    // Runs have at least 2 MiB, and there are 16 MiB for everything: six runs are more than one merge can open.
     let world = World { memory_limit: 16 * MIB, force_spill: false, chunk_rows: CHUNK_ROWS, workers: 2 };
     let query = check(&case, random_chunks(1, &case.types, 300_000, CHUNK_ROWS, 1 << 40), world);
     let statistics = query.memory.statistics();

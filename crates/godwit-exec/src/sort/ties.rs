@@ -1,8 +1,8 @@
-//! The order of rows whose normalized keys are equal though the rows may not be.
+//! Orders rows whose normalized keys are equal although the rows may not be.
 //!
-//! Comparing two such rows in their pages misses the cache several times. Instead, each row of a group is read once: what
-//! its key had no room for becomes its new key, and the group is sorted by that, and so on with groups that are still
-//! equal, as a radix sort from the most significant digit does:
+//! Comparing two such rows in their pages misses the cache several times. Instead, each row of a group is read once:
+//! the part that its key had no room for becomes its new key, the group is sorted by that, and groups that are still
+//! equal are treated the same way, as in an MSD radix sort:
 //!
 //! ```text
 //! key     | REG AIR |NONE    |carefully fi…|      equal and open: the comment goes on
@@ -19,17 +19,17 @@ use super::Shared;
 use super::config::{PREFETCH_ENTRIES, REKEY_ROWS, REKEY_ROWS_MIN, REKEYS_MAX};
 use super::key::{KeyWord, prefix_and_length};
 
-/// Bytes of a string that a key takes beside their number.
+/// Bytes of a string that a key holds, besides their number.
 const STRING_BYTES: usize = 15;
 
-/// What the keys of a group leave undecided.
+/// The part of the order that the keys of a group leave undecided.
 #[derive(Clone, Copy)]
 enum Behind {
-    /// The bytes of a string, sort key `key`, behind those known, then the keys behind it.
+    /// The bytes of a string, sort key `key`, after the known ones, then the keys after it.
     String { key: usize, known: usize },
-    /// The sort keys from here on.
+    /// This sort key and those after it.
     Keys { first: usize },
-    /// There is more, but no good way to make a key of it.
+    /// There is more, but no good way to make a key from it.
     Rows,
     /// Nothing: the rows are equal.
     Nothing,
@@ -51,7 +51,7 @@ impl<K: KeyWord> Shared<K> {
         }
     }
 
-    /// What a key made of the sort keys from `first` on leaves undecided.
+    /// What a key made from sort key `first` and those after it leaves undecided.
     fn behind_key(&self, first: usize, key: K) -> Behind {
         if !key.is_odd() || !self.rest_layouts[first].has_open_keys() {
             return Behind::Nothing;
@@ -76,7 +76,7 @@ impl<K: KeyWord> Shared<K> {
         if self.order.is_descending(key) { u128::MAX } else { 0 }
     }
 
-    /// Sorts a group whose rows are equal up to what is `behind`; leaves any keys.
+    /// Sorts a group whose rows are equal except for what is `behind`; the keys are arbitrary afterwards.
     fn sort_behind(&self, entries: &mut KeyedRows<K>, group: Range<usize>, behind: Behind, rekeys: u32) {
         let is_small = group.len() < REKEY_ROWS_MIN;
         match behind {
@@ -111,11 +111,11 @@ impl<K: KeyWord> Shared<K> {
         }
     }
 
-    /// Makes keys of a string after its first `known` bytes. All rows have at least that many.
+    /// Makes keys from a string after its first `known` bytes. All rows have at least that many.
     fn string_keys(&self, entries: &mut KeyedRows<K>, group: Range<usize>, key: usize, known: usize) {
         let inversion = self.inversion(key);
         for index in group {
-            // Rows of later groups are asked for as well: most groups are small.
+            // Prefetches rows of later groups as well: most groups are small.
             entries.prefetch_strings(index + 2 * PREFETCH_ENTRIES, index + PREFETCH_ENTRIES, &self.order, key);
             let take = |string: &[u8]| prefix_and_length(&string[known..], STRING_BYTES as u32);
             let bits = entries.read_string(index, &self.order, key, take);
@@ -123,7 +123,7 @@ impl<K: KeyWord> Shared<K> {
         }
     }
 
-    /// Makes keys of the sort keys from `first` on.
+    /// Makes keys from sort key `first` and those after it.
     fn rest_keys(&self, entries: &mut KeyedRows<K>, group: Range<usize>, first: usize) {
         let mut rows = RowList::new(&self.layout);
         rows.append_keyed(entries, group.clone());

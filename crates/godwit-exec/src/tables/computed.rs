@@ -1,4 +1,4 @@
-//! Tables whose few rows are computed again for each query: the state of the database as SQL sees it.
+//! Tables whose few rows are recomputed for each query: the state of the database as seen from SQL.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ const ROWS_EXPECTED: u64 = 100;
 
 type Compute = Arc<dyn Fn() -> Result<RecordBatch> + Send + Sync>;
 
-/// A table of what a function computes each time a scan starts.
+/// A table whose rows a function computes each time a scan starts.
 pub struct ComputedTable {
     row_type: RowType,
     compute: Compute,

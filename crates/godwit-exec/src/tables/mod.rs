@@ -1,5 +1,5 @@
-//! Tables that are made while a query runs: series of numbers and instants, repeated rows, rows that a function computes, and those that
-//! another part of the statement returned.
+//! Tables that are created while a query runs: series of numbers and timestamps, repeated rows, rows that a function
+//! computes, and rows that another part of the statement returned.
 //!
 //! Their scans take no filters ([`godwit_catalog::TableDefinition::without_filters`]) except those of joins, which may
 //! be ignored.

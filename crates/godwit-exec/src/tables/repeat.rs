@@ -17,7 +17,7 @@ use godwit_vector::{Chunk, ColumnType, RowType, Vector};
 pub enum Repeat {
     /// `repeat_row`: any number of values, and `num_rows` by name.
     Row,
-    /// `repeat`: a value, and how often it is there.
+    /// `repeat`: a value, and how often to repeat it.
     Value,
 }
 

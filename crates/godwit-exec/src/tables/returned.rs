@@ -10,14 +10,14 @@ use godwit_vector::{Chunk, ColumnType, RowType, from_arrow};
 
 use crate::operators::ValuesSource;
 
-/// Rows that are there.
+/// A table of existing rows.
 pub struct ReturnedRows {
     row_type: RowType,
     chunks: Vec<Chunk>,
 }
 
 impl ReturnedRows {
-    /// A handle by which the executor scans the batches of a result.
+    /// A handle through which the executor scans the batches of a result.
     pub fn handle(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Arc<TableHandle>> {
         let types = schema.fields().iter().map(|field| ColumnType::new(field.data_type().clone(), field.is_nullable()));
         let row_type = types.collect::<Result<_>>()?;

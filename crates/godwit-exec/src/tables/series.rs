@@ -1,7 +1,7 @@
-//! `range` and `generate_series`: whole numbers, and instants at regular distances. Never in memory as a whole.
+//! `range` and `generate_series`: integers, and timestamps at regular intervals. Never in memory as a whole.
 //!
-//! Numbers are computed from their position, in parallel morsels. Instants are computed sequentially, because a month
-//! has no fixed length: each is the one before plus the step.
+//! Numbers are computed from their position, in parallel morsels. Timestamps are computed sequentially, because a month
+//! has no fixed length: each is the previous one plus the step.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,14 +19,15 @@ use godwit_types::{SqlType, Value, cast_value, format_value};
 use godwit_vector::sql::arrow_interval;
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
-/// Numbers that one worker takes at a time: enough that taking them costs nothing, few enough to keep all workers busy.
+/// Numbers that one worker takes at a time: enough that taking them costs next to nothing, few enough to keep all
+/// workers busy.
 const MORSEL_ROWS: u64 = 1 << 17;
 
 const INSTANT: DataType = DataType::Timestamp(TimeUnit::Nanosecond, None);
 
 /// The table function behind both names.
 pub struct Series {
-    /// The end belongs to the series.
+    /// The end is part of the series.
     inclusive: bool,
 }
 
@@ -59,7 +60,7 @@ impl Series {
             (false, true) => distance / width + 1,
             (false, false) => (distance + width - 1) / width,
         };
-        // Only the series of all numbers has one row more than fits.
+        // Only the series of all integers has one row too many.
         let rows = u64::try_from(rows).map_err(|_| usage(name, "the series is too long"))?;
         Ok(Values::Integers { start, step, rows })
     }
@@ -118,7 +119,7 @@ fn usage(name: &str, problem: &str) -> Error {
     ))
 }
 
-/// What a series consists of.
+/// The values of a series.
 enum Values {
     Integers { start: i64, step: i64, rows: u64 },
     Instants { start: i64, end: i64, step: IntervalMonthDayNano, descending: bool, inclusive: bool },
@@ -140,7 +141,7 @@ impl Values {
         Some(ValueRange { min: first.min(last), max: first.max(last) })
     }
 
-    /// Number of rows; for instants, estimated with a mean month of 30 days.
+    /// Number of rows; for timestamps, estimated with a mean month of 30 days.
     fn rows(&self) -> u64 {
         match self {
             Values::Integers { rows, .. } => *rows,
@@ -194,9 +195,9 @@ impl Table for SeriesTable {
 
 struct SeriesSource {
     values: Arc<Values>,
-    /// Rows that are needed; for instants an estimate.
+    /// Number of rows needed; for timestamps an estimate.
     rows: u64,
-    /// Column 0, as many times as it is needed.
+    /// Column 0, as often as it is needed.
     columns: Vec<usize>,
     /// The first number that no worker has taken.
     next_row: AtomicU64,
@@ -246,7 +247,7 @@ struct SeriesWorker {
 enum Position {
     /// `morsel`: the rows that this worker has taken and not emitted.
     Integers { start: i64, step: i64, morsel: (u64, u64) },
-    /// `next` is `None` behind the last instant that exists.
+    /// `next` is `None` after the last representable timestamp.
     Instants { next: Option<i64>, end: i64, step: IntervalMonthDayNano, descending: bool, inclusive: bool },
 }
 
@@ -256,7 +257,7 @@ impl Position {
         match self {
             Position::Integers { start, step, morsel } => {
                 if morsel.0 == morsel.1 {
-                    // A worker that finds nothing adds once, so the counter stays far from its end.
+                    // A worker that finds nothing adds only once, so the counter can't overflow.
                     let first = series.next_row.fetch_add(MORSEL_ROWS, Ordering::Relaxed).min(series.rows);
                     *morsel = (first, first.saturating_add(MORSEL_ROWS).min(series.rows));
                 }

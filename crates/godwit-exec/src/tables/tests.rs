@@ -1,4 +1,4 @@
-//! Series against a loop that counts.
+//! Tests series against a counting loop.
 
 use godwit_catalog::{Argument, TableFunction};
 use godwit_common::Result;

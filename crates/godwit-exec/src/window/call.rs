@@ -1,4 +1,4 @@
-//! Window functions as the operator knows them.
+//! Window function calls, as the operator takes them.
 
 use godwit_common::{Error, Result};
 use godwit_expression::Expression;
@@ -14,7 +14,7 @@ use godwit_vector::sql::arrow_interval;
 /// What a window function computes for each row.
 #[derive(Debug, Clone)]
 pub enum WindowFunction {
-    /// The row's number in its partition, from 1 on.
+    /// The row's number in its partition, starting at 1.
     RowNumber,
     /// The number of the first of the row's peers.
     Rank,
@@ -24,23 +24,23 @@ pub enum WindowFunction {
     PercentRank,
     /// The share of rows up to and including the row's peers.
     CumeDist,
-    /// The number of the row's bucket, of this many, whose sizes differ by at most one row.
+    /// The number of the row's bucket, out of this many, whose sizes differ by at most one row.
     Ntile(u64),
-    /// The value of the row this far after; before, if negative. The second argument, if any, is the value where there
-    /// is no such row.
+    /// The value of the row this far after the current one; before it, if negative. The second argument, if any, is the
+    /// result if that row doesn't exist.
     Shift {
         /// Rows.
         offset: i64,
         /// Rows whose value is NULL don't count.
         ignore_nulls: bool,
     },
-    /// The same at the distance given by the second argument, after or before; NULL where that is NULL. The third
-    /// argument, if any, is the value where there is no such row.
+    /// The same at the distance given by the second argument, after or before; NULL if that is NULL. The third
+    /// argument, if any, is the result if that row doesn't exist.
     ShiftByColumn {
         /// Before rather than after.
         backwards: bool,
     },
-    /// The n-th value of the frame, from 1 on; from its end, if negative.
+    /// The n-th value of the frame, counting from 1; from its end, if negative.
     Nth {
         /// Never 0.
         n: i64,
@@ -51,10 +51,10 @@ pub enum WindowFunction {
     Aggregate(AggregateCall),
     /// An aggregate over the frame that keeps the frame's values.
     Listed(ListedKind),
-    /// Any other aggregate over the frame. The arguments are its filter, if it has one, then its own and what they are
-    /// ordered by.
+    /// Any other aggregate over the frame. The arguments are its filter, if it has one, then its own arguments and its
+    /// sort keys.
     Grouped {
-        /// Over the columns that the frames' rows are aggregated as (frame_groups.rs).
+        /// The aggregate over the columns that frames' rows have when they are aggregated (frame_groups.rs).
         aggregate: AggregateCall,
         /// The first argument is a filter.
         has_filter: bool,
@@ -68,11 +68,11 @@ pub enum ListedKind {
     Min,
     /// The largest string.
     Max,
-    /// Number of different values.
+    /// Number of distinct values.
     CountDistinct,
     /// The value at a fraction of the sorted values, interpolated between neighbours.
     Quantile(f64),
-    /// The strings of the frame, this separator between them.
+    /// The strings of the frame, joined by this separator.
     StringAgg(String),
 }
 
@@ -90,7 +90,7 @@ pub struct WindowCall {
 }
 
 impl ListedKind {
-    /// How an aggregate keeps the values of its frame; `None` if it isn't one of these.
+    /// The kind of an aggregate that keeps the values of its frame; `None` if it isn't one.
     pub(crate) fn of(call: &AggregateCall) -> Option<Self> {
         let physical = call.arguments.first()?.output().physical;
         let is_text = physical == PhysicalType::Str;

@@ -1,11 +1,11 @@
-//! The values of a frame, as the aggregates without states of a fixed size need them.
+//! The values of a frame, in the form that aggregates without a fixed-size state need.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::call::ListedKind;
 use super::config::LISTED_VALUE_BYTES;
 
-/// A value that isn't NULL. Integers are themselves, floats are integers of the same order.
+/// A value that isn't NULL. Integers are kept as they are, floats as integers that sort the same way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Item {
     Number(i128),
@@ -20,7 +20,7 @@ impl Item {
         }
     }
 
-    /// What the value takes, with its place in a list.
+    /// Bytes that the value takes, including its entry in a list.
     pub(super) fn bytes(&self) -> usize {
         LISTED_VALUE_BYTES + if let Item::Text(text) = self { text.len() } else { 0 }
     }
@@ -35,8 +35,8 @@ pub(super) enum Better {
 
 /// The values of a frame.
 pub(super) enum Content {
-    /// Those that can still become the result, of a frame that never goes back: each is better than all behind it, the best
-    /// is first. Only one if rows don't leave the frame.
+    /// For a frame that never moves back: the values that can still become the result. Each is better than all after
+    /// it, so the best is first. Only one if rows never leave the frame.
     Best { better: Better, rows_leave: bool, values: VecDeque<(usize, Item)> },
     /// How often each value occurs, in order.
     Counted { better: Better, counts: BTreeMap<Item, u64> },
@@ -44,7 +44,7 @@ pub(super) enum Content {
     Distinct(HashMap<Item, u64>),
     /// Numbers in order.
     Sorted(Vec<i128>),
-    /// Nothing: the result is made of the rows.
+    /// Nothing: the result is built from the rows.
     Rows,
 }
 
@@ -74,7 +74,7 @@ impl Content {
         }
     }
 
-    /// Adds the value of a row; returns how many bytes more there are, and how many fewer.
+    /// Adds the value of a row; returns the number of bytes added and removed.
     pub(super) fn add(&mut self, row: usize, item: &Item) -> (usize, usize) {
         match self {
             Content::Best { better, rows_leave, values } => {
@@ -118,7 +118,7 @@ impl Content {
         }
     }
 
-    /// Takes the value of a row out that was added; returns how many bytes fewer there are.
+    /// Removes the value of a row that was added; returns the number of bytes removed.
     pub(super) fn remove(&mut self, item: &Item) -> usize {
         match (self, item) {
             (Content::Counted { counts, .. }, _) => {
@@ -148,7 +148,7 @@ impl Content {
         }
     }
 
-    /// Forgets the best values of rows before `begin`; returns how many bytes fewer there are.
+    /// Removes the best values of rows before `begin`; returns the number of bytes removed.
     pub(super) fn leave(&mut self, begin: usize) -> usize {
         let mut freed = 0;
         if let Content::Best { values, .. } = self {
@@ -159,7 +159,7 @@ impl Content {
         freed
     }
 
-    /// Does it take values out by itself, as rows leave the frame?
+    /// Whether it removes values by itself as rows leave the frame.
     pub(super) fn forgets_by_itself(&self) -> bool {
         matches!(self, Content::Best { .. })
     }

@@ -6,10 +6,10 @@
 //! p ─▶ the 3 smallest o so far      a row with a larger o than the last of these has 3 rows before it: it goes
 //! ```
 //!
-//! Partitions and orders are strings of the same order ([`ordered_value`]). Each worker knows its own rows only, and what
-//! it passes on may turn out to be no first row: the operator behind numbers what comes. Memory is bounded: rows of
-//! partitions for which there is no room pass. So do all rows once few are dropped, because partitions are small or
-//! their rows come in falling order.
+//! Partition and order keys are encoded as strings that sort the same way ([`ordered_value`]). Each worker knows only
+//! its own rows, so not every row that it passes on is a first row: the operator behind it numbers whatever arrives.
+//! Memory is bounded: rows of partitions for which there is no room pass. So do all rows once few are dropped, because
+//! partitions are small or their rows arrive in descending order.
 
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use godwit_vector::Chunk;
 use super::WindowSpec;
 use super::config::{BOUND_BYTES, BOUNDS_BYTES_MAX, DROPPED_SHARE_MIN, GROWTH_BYTES, TRIAL_ROWS};
 
-/// Lets the rows through that may be among the first of their partition.
+/// Lets through the rows that may be among the first of their partition.
 pub struct FirstRows {
     keys: Keys,
     memory: BufferManager,
@@ -33,13 +33,13 @@ pub struct FirstRows {
 }
 
 struct Keys {
-    /// A string for each row; equal ones in a partition.
+    /// A string for each row; equal for rows of the same partition.
     partition: Expression,
-    /// A string for each row, in the order of the rows.
+    /// A string for each row that sorts as the rows do.
     order: Expression,
     /// Number of first rows, at least one.
     rows: usize,
-    /// Rows that are equal to the last of them are, too.
+    /// Rows that are equal to the last of them count, too.
     with_ties: bool,
 }
 
@@ -88,7 +88,7 @@ impl Transform for FirstRows {
 
 struct FirstRowsWorker {
     first: Arc<FirstRows>,
-    /// `None` once it wasn't worth it.
+    /// `None` once it has turned out not to be worth it.
     bounds: Option<Bounds>,
     /// Rows of the current trial, and how many of them were dropped.
     tried: usize,
@@ -125,7 +125,8 @@ impl TransformWorker for FirstRowsWorker {
     }
 }
 
-/// The smallest orders of partitions, as many as are first rows; the largest of these is at hand.
+/// For each partition, the smallest order keys, up to the number of first rows; the largest of them is readily
+/// accessible.
 struct Bounds {
     partitions: HashMap<Box<[u8]>, BinaryHeap<Box<[u8]>>>,
     bytes: usize,
@@ -137,8 +138,8 @@ impl Bounds {
         Ok(Self { partitions: HashMap::new(), bytes: 0, reservation: memory.reserve(0, MemoryTag::Sort)? })
     }
 
-    /// False if enough rows of the partition come before this one. A row that isn't remembered for lack of room lets
-    /// later ones pass unnecessarily.
+    /// False if enough rows of the partition come before this one. If a row isn't remembered for lack of room, later
+    /// ones may pass unnecessarily.
     fn may_be_first(&mut self, keys: &Keys, partition: &[u8], order: &[u8]) -> bool {
         let Some(smallest) = self.partitions.get_mut(partition) else {
             if grow(&mut self.bytes, &mut self.reservation, partition.len() + order.len() + 2 * BOUND_BYTES) {
@@ -164,7 +165,7 @@ impl Bounds {
     }
 }
 
-/// Is there room for `more` more bytes?
+/// Whether there is room for `more` more bytes.
 fn grow(bytes: &mut usize, reservation: &mut Reservation, more: usize) -> bool {
     let wanted = *bytes + more;
     let fits = wanted <= reservation.bytes()

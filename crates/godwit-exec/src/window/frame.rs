@@ -1,10 +1,10 @@
-//! Frames: which rows of its partition a row's result is made of.
+//! Frames: the rows of its partition that a row's result is computed from.
 //!
-//! Bounds at a distance that is the same for all rows never go back from one row to the next, so that each is a cursor that
-//! moves forward over the sorted rows. Those at a distance that depends on the row may be anywhere (varying.rs).
+//! Bounds at a distance that is the same for all rows never move back from one row to the next, so each is a cursor
+//! that moves forward over the sorted rows. Bounds at a distance that depends on the row may be anywhere (varying.rs).
 //!
-//! What an exclusion leaves of a frame is up to three ranges of rows, its [`Part`]s. If the frames never go back, neither do
-//! those of a part: each part is computed like a frame of its own.
+//! An exclusion leaves up to three ranges of rows of a frame, its [`Part`]s. If frames never move back, neither do
+//! their parts: each part is computed like a frame of its own.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use super::range::{RangeCursor, RangeOffset};
 use super::step::Step;
 use super::varying::VaryingEdge;
 
-/// What bounds are counted in.
+/// The unit of bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameUnits {
     /// Rows.
@@ -41,7 +41,7 @@ pub enum FrameBound {
     ShiftedValue(RangeOffset),
     /// At a distance given by the row.
     Varying {
-        /// Which of the operator's distances.
+        /// Index of the operator's distance.
         distance: usize,
         /// After the current row, not before it.
         is_following: bool,
@@ -50,16 +50,16 @@ pub enum FrameBound {
     UnboundedFollowing,
 }
 
-/// A frame, as the query gives it.
+/// A frame, as specified in the query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
-    /// What bounds are counted in.
+    /// The unit of bounds.
     pub units: FrameUnits,
     /// The first row.
     pub start: FrameBound,
     /// The last row.
     pub end: FrameBound,
-    /// What is left out.
+    /// The rows to leave out.
     pub exclude: FrameExclusion,
 }
 
@@ -77,7 +77,7 @@ impl Frame {
         [self.start, self.end].iter().any(|bound| matches!(bound, FrameBound::Varying { .. }))
     }
 
-    /// True if no row that came into the frame leaves it before the partition's end.
+    /// True if no row that has entered the frame leaves it before the partition's end.
     pub(super) fn only_grows(&self) -> bool {
         self.begins_with_partition() && self.parts().len() == 1 && !self.jumps()
     }
@@ -153,7 +153,7 @@ pub(super) struct FrameCursor {
     end: EdgeCursor,
 }
 
-/// What a bound needs and remembers from one row to the next.
+/// The state of a bound from one row to the next.
 enum EdgeCursor {
     Stateless,
     Range(RangeCursor),

@@ -1,5 +1,5 @@
-//! Aggregates that have no state which could be kept from frame to frame: lists, modes, histograms, values by another's
-//! minimum, everything with DISTINCT or an order of its own. Each frame is a group, and the group-by operator does the rest.
+//! Aggregates without a state that could be carried from frame to frame: lists, modes, histograms, arg_min and arg_max,
+//! everything with DISTINCT or its own ORDER BY. Each frame is a group, and the group-by operator does the rest.
 //!
 //! ```text
 //! rows of a step      frames                   rows of the aggregation: frame, is a row of it, arguments
@@ -8,8 +8,9 @@
 //!                                              (0, false, NULL) (1, false, NULL): so that empty frames are groups, too
 //! ```
 //!
-//! A row goes in once for each frame over it, except that equal frames of neighbours are one: the time is that of all frames
-//! of a step together, as a frame's rows change what a mode or a list is.
+//! A row is fed in once for each frame that contains it, except that neighbours with equal frames share one. The cost
+//! is proportional to the total size of all frames of a step: results like modes and lists can't be derived from those
+//! of other frames.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use super::plan::Plan;
 use super::step::Step;
 use crate::hash_aggregate::{AggregateAlone, AggregateCall, HashAggregateSpec, output_type_of};
 
-/// Columns of the aggregation before the arguments: the number of the frame, and whether the row is one of it.
+/// Columns of the aggregation before the arguments: the number of the frame, and whether the row belongs to it.
 const FRAME: usize = 0;
 const IS_ROW: usize = 1;
 const ARGUMENTS: usize = 2;
@@ -51,8 +52,8 @@ pub(super) struct FrameGroups {
     reservation: Reservation,
 }
 
-/// An aggregate over frames as a window function, its arguments, and the type of its results. They are nullable, as frames may
-/// be empty, unless the aggregate's aren't.
+/// An aggregate over frames as a window function, its arguments, and the type of its results. They are nullable, as
+/// frames may be empty, unless the aggregate's aren't.
 pub(crate) fn grouped_call(mut call: AggregateCall) -> Result<(WindowFunction, Vec<Expression>, ColumnType)> {
     let filter = call.filter.take();
     let has_filter = filter.is_some();
@@ -133,13 +134,13 @@ impl FrameGroups {
             let nothing = (!results[0].is_valid(0)).then(|| Arc::new(Bitmap::filled(step.len(), false)));
             return Ok(Vector::constant(results[0].to_flat(), step.len()).with_validity(nothing));
         }
-        // The parts, the whole, and what the rows get of it.
+        // For the parts, the combined result, and its copies for the rows.
         self.reserve(2 * bytes + bytes / frames.len() * step.len())?;
         let places: Vec<u32> = frame_of_row.into_iter().map(|frame| place_of_frame[frame]).collect();
         Ok(concatenated(&results).take(&places))
     }
 
-    /// Reserves memory for the results of a step, which the next step gives back.
+    /// Reserves memory for the results of a step; the next step releases it.
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         let what = || format!("making {} MiB of values for the frames of a window", bytes >> 20);
         self.reservation.resize(bytes).map_err(|error| error.context(what()))
@@ -163,7 +164,7 @@ impl FrameGroups {
             for part in parts {
                 for begin in part.clone().step_by(BLOCK_ROWS) {
                     let piece = begin..part.end.min(begin + BLOCK_ROWS);
-                    // Pieces from anywhere may be on a page each.
+                    // Scattered pieces may each be on a page of their own.
                     let is_scattered = self.call.frame.jumps() && next.pieces == SCATTERED_ROWS;
                     if next.rows.len() + piece.len() > BLOCK_ROWS || is_scattered {
                         self.push(rows, std::mem::take(&mut next), aggregation)?;
@@ -199,7 +200,7 @@ impl FrameGroups {
     }
 }
 
-/// Rows that go into the aggregation together, and the frame that each is for.
+/// Rows that are fed to the aggregation together, and the frame of each.
 #[derive(Default)]
 struct Block {
     rows: Vec<usize>,
@@ -213,7 +214,7 @@ fn chunk(frames: Vec<u32>, is_row: Vector, arguments: Vec<Vector>) -> Chunk {
     Chunk::new(columns.collect(), rows)
 }
 
-/// What the values of a vector take, approximately.
+/// Approximate bytes of the values of a vector.
 fn bytes_of(values: &Vector) -> usize {
     match &values.to_flat() {
         Flat::Str(strings) => strings.views().iter().map(|view| size_of_val(view) + view.len()).sum(),

@@ -1,4 +1,4 @@
-//! Functions that depend on where a row is, and those that take the value of another row.
+//! Functions that depend on a row's position, and those that take the value of another row.
 
 use std::ops::Range;
 
@@ -109,7 +109,8 @@ impl Positional {
         }
     }
 
-    /// The first argument in other rows, and where there is none, the value of the column `default` in the row itself.
+    /// The first argument in other rows; where there is no other row, the value of the column `default` in the row
+    /// itself.
     fn values_of(
         &self,
         rows: &Ordered,
@@ -117,7 +118,7 @@ impl Positional {
         sources: &[Option<usize>],
         default: Option<&usize>,
     ) -> Result<Vector> {
-        // Where there is no other row, any row will do: the current one is available.
+        // Where there is no other row, any row will do: take the current one.
         let pinned = rows.pin_each(sources.iter().zip(step.rows()).map(|(source, row)| source.unwrap_or(row)))?;
         let values = rows.gather(&pinned, self.arguments[0]);
         if sources.iter().all(Option::is_some) {
@@ -136,7 +137,7 @@ impl Positional {
     }
 }
 
-/// The number of the bucket of a row among `buckets`, the first of which have one row more than the others.
+/// The bucket number of a row among `buckets`, the first of which may have one row more than the others.
 fn bucket(row: u64, rows: u64, buckets: u64) -> u64 {
     let (small, large_buckets) = (rows / buckets, rows % buckets);
     let in_large = large_buckets * (small + 1);
@@ -154,8 +155,8 @@ fn shifted(step: &Step, i: usize, offset: i64, valid_rows: Option<&ValidRows>) -
     }
 }
 
-/// The n-th of these rows, from 1 on; from their end, if negative. `valid_rows` has reached them, if only rows with a
-/// value count.
+/// The n-th of these rows, counting from 1; from their end, if negative. If only rows with a value count, `valid_rows`
+/// has reached them.
 fn nth(
     mut parts: impl DoubleEndedIterator<Item = Range<usize>>,
     n: i64,

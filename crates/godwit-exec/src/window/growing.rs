@@ -5,8 +5,8 @@
 //! prefixes        | . . . | . . . . |      result of a row: the prefix of the last row of its frame
 //! ```
 //!
-//! Every row is read once. Prefixes of a block are made from those of single rows by adding each to the next; only those
-//! of one block are kept.
+//! Every row is read once. Prefixes of a block are made from the states of single rows by adding each to the next; only
+//! those of one block are kept.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Aggregates over frames that may begin and end anywhere: cut at the borders of small grains.
+//! Aggregates over frames that may begin and end anywhere: frames are cut at the boundaries of small grains.
 //!
 //! ```text
 //! grains        | . . . | . . . | . . . | . . . | . . . |
@@ -6,8 +6,8 @@
 //!                   rows      tree of totals      rows
 //! ```
 //!
-//! A frame takes the rows of two grains and some nodes of each level of the tree, whatever its length and wherever the
-//! frames before it were. The states of a grain are small against its rows, which may be on disk.
+//! A frame reads rows of at most two grains and a few nodes of each level of the tree, whatever its length and wherever
+//! the previous frames were. The states of a grain are small compared with its rows, which may be on disk.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) struct Jumping {
     aggregates: Arc<FramedAggregates>,
     inputs: Vec<usize>,
     totals: Totals,
-    /// Rows that are to be added to states, one each.
+    /// Rows to be added to states, one to each.
     rows: Vec<usize>,
     states: RowList,
     pairs: Pairs,

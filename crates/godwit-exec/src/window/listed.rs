@@ -1,9 +1,9 @@
-//! Aggregates without states of a fixed size: minima and maxima of strings, distinct values, quantiles, joined strings.
+//! Aggregates without a fixed-size state: minima and maxima of strings, distinct values, quantiles, joined strings.
 //!
-//! The values of the current frame are kept as the aggregate needs them (content.rs): rows that the frame reaches are added,
-//! rows that it leaves are taken out, whether at its ends or where an exclusion moves through it. If frames never go back,
-//! each row comes and goes once for each part of them. A minimum keeps only values that can still become the result, and
-//! only one if the frame never leaves a row. The other aggregates take memory, which is reserved, for all values of a frame.
+//! The values of the current frame are kept as the aggregate needs them (content.rs): rows that enter the frame are
+//! added, rows that leave it are removed, whether at its ends or where an exclusion moves through it. If frames never
+//! move back, each row is added and removed once per part. A minimum keeps only values that can still become the
+//! result, and only one if rows never leave the frame. The other aggregates reserve memory for all values of a frame.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -30,16 +30,16 @@ pub(super) struct Listed {
     cursor: FrameCursor,
     bounds: Bounds,
     content: Content,
-    /// The frame, with what is excluded.
+    /// The frame, including excluded rows.
     frame: Range<usize>,
     /// The rows whose values are in the content, in order, none of them empty.
     parts: Vec<Range<usize>>,
-    /// The values of the frame by row, if rows may leave it, or are the result.
+    /// The values of the frame by row, if rows may leave it or the result is built from rows.
     values: VecDeque<(usize, Item)>,
     keeps_values: bool,
     bytes: usize,
     reservation: Reservation,
-    /// Values that were read before they are needed, and the first row that they are of.
+    /// Values that were read ahead, and the row of the first one.
     ahead: VecDeque<Option<Item>>,
     ahead_begin: usize,
     cancel: CancelToken,
@@ -139,7 +139,7 @@ impl Listed {
         Ok(())
     }
 
-    /// Keeps the values of these rows, and no others.
+    /// Keeps the values of exactly these rows.
     fn keep(&mut self, rows: &Ordered, new: &Range<usize>) -> Result<()> {
         while let Some((_, item)) = self.values.pop_front_if(|(row, _)| *row < new.start) {
             self.bytes -= item.bytes();
@@ -199,7 +199,8 @@ impl Listed {
         }
     }
 
-    /// The value at the fraction, interpolated between its neighbours; floats again as integers of the same order.
+    /// The value at the fraction, interpolated between its neighbours; floats are again integers that sort the same
+    /// way.
     fn quantile(&self, values: &[i128], fraction: f64) -> Option<Item> {
         let place = fraction * values.len().checked_sub(1)? as f64;
         let (lower, upper, way) = (values[place.floor() as usize], values[place.ceil() as usize], place.fract());
@@ -209,7 +210,7 @@ impl Listed {
         Some(Item::Number(match is_float {
             true if way == 0.0 => ordered_float(float(lower)),
             true => ordered_float(float(lower) + (float(upper) - float(lower)) * way),
-            // Half of an odd distance rounds down, as the planner's type has no room for it.
+            // Half of an odd distance is rounded down, because the planner's type can't represent the half.
             false if way == 0.5 => lower + upper.wrapping_sub(lower) / 2,
             false => lower + (upper.wrapping_sub(lower) as f64 * way) as i128,
         }))
@@ -237,7 +238,7 @@ impl Listed {
         Vector::flat(flat, Some(validity))
     }
 
-    /// The values of some rows, without NULLs. Where frames never go back, rows are read in order, a block at a time.
+    /// The values of some rows, without NULLs. Where frames never move back, rows are read in order, a block at a time.
     #[allow(clippy::unnecessary_cast, reason = "compiled for every integer type")]
     fn read(&mut self, rows: &Ordered, range: Range<usize>) -> Result<Vec<(usize, Item)>> {
         if self.ahead_begin != range.start {
@@ -283,7 +284,7 @@ fn without(parts: &[Range<usize>], others: &[Range<usize>]) -> Vec<Range<usize>>
     left
 }
 
-/// The float that became this integer.
+/// The float that this integer was made from.
 fn float_of(ordered: i128) -> f64 {
     f64::from_bits(ordered.unsigned_abs() as u64 | if ordered < 0 { 1 << 63 } else { 0 })
 }

@@ -1,4 +1,4 @@
-//! Frames that are too long to be computed together: cut at the borders of grains.
+//! Frames that are too long to be computed together: they are cut at the boundaries of grains.
 //!
 //! ```text
 //! grains        |  .  .  .  |  .  .  .  |  .  .  .  |  .  .  .  |
@@ -7,7 +7,8 @@
 //!                  a grain             totals         a grain
 //! ```
 //!
-//! The tree (totals.rs) takes some bytes for a thousand rows. The suffixes and prefixes are those of one grain at a time.
+//! The tree (totals.rs) takes some bytes for a thousand rows. The suffixes and prefixes are those of one grain at a
+//! time.
 
 use std::sync::Arc;
 
@@ -49,7 +50,8 @@ impl LongFrames {
         })
     }
 
-    /// Adds the frames `begins[i] .. ends[i]`, each longer than two grains, to the states of empty frames at `results[i]`.
+    /// Adds the frames `begins[i] .. ends[i]`, each longer than two grains, to the states of empty frames at
+    /// `results[i]`.
     pub(super) fn compute(
         &mut self,
         rows: &Ordered,

@@ -1,7 +1,7 @@
 //! A bit per row: where partitions and groups of peers begin, and which rows have a value.
 //!
-//! The marks before each block of rows are counted, so that a row is found by the number of its mark, and the other way
-//! round, in the time of a binary search.
+//! The marks before each block of rows are counted, so that a binary search finds a row by the number of its mark, and
+//! vice versa.
 
 /// Rows of a block: a cache line of marks.
 const BLOCK_ROWS: usize = 512;
@@ -12,14 +12,14 @@ const BLOCK_WORDS: usize = BLOCK_ROWS / 64;
 pub(super) struct Marks {
     words: Vec<u64>,
     rows: usize,
-    /// Marked rows before each block.
+    /// Number of marked rows before each block.
     ranks: Vec<usize>,
-    /// Marked rows.
+    /// Number of marked rows.
     marked: usize,
 }
 
 impl Marks {
-    /// The marks of rows of which only the first one is marked.
+    /// Marks for `rows` rows, of which only the first is marked.
     pub(super) fn first_of(rows: usize) -> Self {
         let mut words = vec![0; rows.div_ceil(64)];
         words.iter_mut().take(1).for_each(|word| *word = 1);
@@ -46,13 +46,13 @@ impl Marks {
         self.rows
     }
 
-    /// Is the row marked?
+    /// Whether the row is marked.
     #[inline]
     pub(super) fn get(&self, row: usize) -> bool {
         self.words[row / 64] >> (row % 64) & 1 == 1
     }
 
-    /// The first marked row from `row` on; the number of rows if there is none.
+    /// The first marked row at or after `row`; the number of rows if there is none.
     #[inline]
     pub(super) fn next(&self, row: usize) -> usize {
         if row >= self.rows {
@@ -70,7 +70,7 @@ impl Marks {
         index * 64 + word.trailing_zeros() as usize
     }
 
-    /// How many rows before `row` are marked.
+    /// The number of marked rows before `row`.
     pub(super) fn rank(&self, row: usize) -> usize {
         let block = row / BLOCK_ROWS;
         let Some(&before) = self.ranks.get(block) else { return self.marked };

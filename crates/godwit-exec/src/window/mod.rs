@@ -15,13 +15,15 @@
 //! ```
 //!
 //! - *Sorted rows* ([`ordered::Ordered`]) are accessed by number, and have a bit each that says whether a partition, or
-//!   a group of peers, begins there. They are in place (pinned, with a sorted list of addresses) or paged: then only the
-//!   pages of the rows in use are pinned, so that a partition may be larger than memory.
-//! - *Morsels* are sorted in place if they fit into a worker's share. Larger ones are split by more bits of the hash, and a
-//!   partition that can't be split goes through the sort operator.
-//! - *Frames* never go back from one row to the next, unless their distances depend on the row. Nothing is subtracted, so
-//!   that all aggregates with a state slide; each row is added a constant number of times, whatever the length of the
-//!   frames. Those without one (lists, modes, DISTINCT, …) are computed from scratch for each frame. With EXCLUDE, each of the parts that are left slides. Frames that may be anywhere are put together from a tree of totals.
+//!   a group of peers, begins there. They are either in place (pinned, with a sorted list of addresses) or paged: then
+//!   only the pages of the rows in use are pinned, so that a partition may be larger than memory.
+//! - *Morsels* are sorted in place if they fit in a worker's share. Larger ones are split by more bits of the hash, and
+//!   a partition that can't be split goes through the sort operator.
+//! - *Frames* never move back from one row to the next, unless their distances depend on the row. Nothing is ever
+//!   subtracted, so all aggregates with a state can slide; each row is added a constant number of times, whatever the
+//!   length of the frames. Aggregates without a state (lists, modes, DISTINCT, …) are computed from scratch for each
+//!   frame. With EXCLUDE, each of the remaining parts slides. Frames that may be anywhere are assembled from a tree of
+//!   totals.
 //! - *Memory* that isn't pages: a list of addresses for rows in place, 2 bits per row for paged ones, and states for a
 //!   region of some thousand rows.
 //!
@@ -83,26 +85,26 @@ use sink::{HashSink, OnePartitionSink};
 use sort_rows::RowKeys;
 use source::{WindowSource, Work};
 
-/// What a window operator computes: functions over the same partitions in the same order.
+/// Specification of a window operator: functions over the same partitions in the same order.
 #[derive(Clone)]
 pub struct WindowSpec {
-    /// Rows with equal values are a partition.
+    /// Rows with equal values form a partition.
     pub partition_by: Vec<Expression>,
-    /// The order inside partitions.
+    /// The order within partitions.
     pub order_by: Vec<SortKey>,
     /// The functions.
     pub calls: Vec<WindowCall>,
     /// Distances of frames' bounds that depend on the row.
     pub distances: Vec<Expression>,
-    /// The columns of the input that are passed on, before the results.
+    /// The input columns that are passed on, before the results.
     pub passed: Vec<Expression>,
-    /// The planner's guess of the number of rows.
+    /// The planner's estimate of the number of rows.
     pub estimated_rows: Option<u64>,
 }
 
 /// How rows get into the operator.
 pub enum WindowInput {
-    /// By [`Window::sink`].
+    /// Through [`Window::sink`], in any order.
     Any,
     /// The rows of `columns` go through a sort of this kind, and then, in order, into [`Window::sink`].
     Sorted {
@@ -122,9 +124,9 @@ pub struct Window {
     memory: BufferManager,
     workers: usize,
     metrics: Arc<OperatorMetrics>,
-    /// Rows by partition keys, of all workers.
+    /// Rows of all workers, partitioned by the partition keys.
     hashed: Mutex<Option<PartitionedRows>>,
-    /// The rows of the only partition, in order, or if there is none.
+    /// The rows of the only partition, in order if there is one.
     ordered: Mutex<Option<Ordered>>,
     unordered: Mutex<Option<RowCollection>>,
     work: Mutex<Work>,
@@ -187,7 +189,7 @@ impl Window {
         }
     }
 
-    /// Gives the rows with their results, in no particular order of partitions.
+    /// Produces the rows with their results; partitions come in no particular order.
     pub fn source(self: &Arc<Self>) -> Arc<dyn Source> {
         Arc::new(WindowSource(self.clone()))
     }

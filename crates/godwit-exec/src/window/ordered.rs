@@ -1,4 +1,4 @@
-//! Sorted rows by number, whether they are all pinned or in pages that come and go.
+//! Sorted rows, accessed by number, whether they are all pinned or in pages that may be evicted.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) struct Ordered {
     partitions: Marks,
     /// First rows of groups of peers.
     peers: Marks,
-    /// For the marks and the list of rows.
+    /// Memory of the marks and the list of rows.
     _reservation: Reservation,
 }
 

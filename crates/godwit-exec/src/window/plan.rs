@@ -1,4 +1,4 @@
-//! What the rows of a window operator hold, and which computations make the results.
+//! The plan of a window operator: the columns of its rows, and the computations of its results.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl Plan {
         for key in &spec.order_by {
             let known = columns.0.len();
             let column = columns.add(&key.expression);
-            // A key that came before no longer distinguishes rows.
+            // A repeated key doesn't distinguish rows any further.
             if column == known {
                 keys.push(sort_key(&columns.0, column, key.descending, key.nulls_first));
             }
@@ -134,7 +134,7 @@ fn sort_key(columns: &[Expression], column: usize, descending: bool, nulls_first
     SortKey { expression: Expression::column(column, columns[column].output().clone()), descending, nulls_first }
 }
 
-/// The order's key, if a frame measures distances in it.
+/// The order key, if a frame measures distances in it.
 fn range_key(spec: &WindowSpec, columns: &mut Columns) -> Result<Option<RangeKey>> {
     let mut range_key = None;
     for frame in spec.calls.iter().map(|call| &call.frame).filter(|frame| frame.measures_values()) {

@@ -1,6 +1,6 @@
 //! Frames whose bounds are a distance in value from the current row, the same for all rows.
 //!
-//! Values become integers that grow along the order, whatever its direction: floats by their bits, descending ones
+//! Values become integers that ascend along the order, whatever its direction: floats by their bits, descending ones
 //! inverted. NULLs are each other's peers, and out of reach of any value.
 
 use godwit_common::{Error, Result};
@@ -34,7 +34,7 @@ impl RangeOffset {
         match *self {
             RangeOffset::Integer(value) => value < 0,
             RangeOffset::Float(value) => value < 0.0 || value.is_nan(),
-            // A month counts as thirty days, as where intervals are compared.
+            // A month counts as thirty days, as in comparisons of intervals.
             RangeOffset::Interval { months, days, nanoseconds } => {
                 let days = months as i128 * 30 + days as i128;
                 days * NANOSECONDS_PER_DAY as i128 + (nanoseconds as i128) < 0
@@ -153,7 +153,7 @@ impl RangeKey {
 pub(super) struct RangeCursor {
     key: RangeKey,
     offset: RangeOffset,
-    /// Where the bound was last, and in which partition.
+    /// The last position of the bound, and its partition.
     row: usize,
     partition: usize,
     reader: KeyReader,
@@ -164,7 +164,7 @@ impl RangeCursor {
         Self { key: key.clone(), offset, row: 0, partition: usize::MAX, reader: KeyReader::default() }
     }
 
-    /// The bound for each row of a step: the first row at the distance or beyond it, for an end the first one beyond
+    /// The bound for each row of a step: the first row at or beyond the distance, or, for an end, the first one beyond
     /// it.
     pub(super) fn advance(&mut self, rows: &Ordered, step: &Step, is_end: bool, edges: &mut Vec<usize>) -> Result<()> {
         let pinned = rows.pin(step.rows())?;
@@ -194,7 +194,7 @@ impl RangeCursor {
     }
 }
 
-/// Reads the keys of single rows, which move forward, block by block.
+/// Reads the keys of single rows in ascending order, block by block.
 #[derive(Default)]
 struct KeyReader {
     begin: usize,
@@ -234,7 +234,7 @@ pub(super) fn float_at(flat: &Flat, i: usize) -> f64 {
     }
 }
 
-/// A float as an integer of the same order: −0 and 0 are one, all NaN are one and above all.
+/// A float as an integer that sorts the same way: −0 and 0 are equal, all NaNs are equal and above everything else.
 pub(super) fn ordered_float(value: f64) -> i128 {
     let bits = if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() };
     let magnitude = (bits & (u64::MAX >> 1)) as i128;

@@ -1,4 +1,4 @@
-//! The sinks: rows by hash of their partition keys, and rows that are sorted already.
+//! The sinks: for rows by hash of their partition keys, and for rows that are already sorted.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Operator for HashSink {
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {
-        // Two partitions at least.
+        // At least two partitions.
         4 * (PAGE_BYTES * workers) as u64
     }
 }
@@ -107,7 +107,7 @@ impl SinkWorker for OrderedWorker {
     }
 }
 
-/// Without any key, every row is every other row's peer.
+/// Without any key, all rows are peers.
 struct UnorderedWorker {
     window: Arc<Window>,
     rows: RowCollection,

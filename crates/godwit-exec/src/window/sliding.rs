@@ -1,7 +1,7 @@
 //! Aggregates over frames that slide.
 //!
-//! *Short frames* of a step are computed together, over the region of rows that they cover. A pivot cuts the frames around
-//! it in two: those of a queue made of two stacks.
+//! *Short frames* of a step are computed together, over the region of rows that they cover. A pivot cuts the frames
+//! around it in two, like a queue made of two stacks.
 //!
 //! ```text
 //! region            | . . . . . . . . | . . . . . . | . . .        pivots |
@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Each row is in at most one suffix and one prefix, whatever the length of the frames, and nothing is ever subtracted:
-//! sums of floats are as exact as any, and minima slide like sums.
+//! sums of floats don't lose precision, and minima slide like sums.
 //!
-//! *Long frames* are cut at borders of grains: the suffix of a grain, whole grains, the prefix of a grain (long.rs).
+//! *Long frames* are cut at boundaries of grains: the suffix of a grain, whole grains, the prefix of a grain (long.rs).
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl Sliding {
 
         let (prefix, suffix) =
             (|row| self.prefixes.get(row - region_begin), |row| self.suffixes.get(row - region_begin));
-        // The last pivot, and how far its prefixes go.
+        // The last pivot, and how far its prefixes extend.
         let (mut pivot, mut reached) = (region_begin, region_begin);
         for (i, (&begin, &end)) in begins.iter().zip(ends).enumerate() {
             if begin >= end {

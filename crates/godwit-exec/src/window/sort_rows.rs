@@ -1,4 +1,4 @@
-//! Sorting the rows of a morsel: in place if they fit, else by the sort operator.
+//! Sorts the rows of a morsel: in place if they fit, otherwise with the sort operator.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl RowKeys {
         }
     }
 
-    /// Bytes for sorting a row in place, besides the row.
+    /// Bytes needed per row for sorting in place, besides the row itself.
     pub(super) fn bytes_per_row(&self) -> usize {
         let entry = match self {
             RowKeys::Narrow(_) => KeyedRows::<u64>::ENTRY_BYTES,
@@ -93,7 +93,7 @@ fn is_open<K: KeyWord>(layout: &KeyLayout, key: K) -> bool {
     layout.has_open_keys() && key.is_odd()
 }
 
-/// Sorts by keys first, which touches no row, then each group of equal open keys by rows.
+/// Sorts by keys first, which touches no rows, then each group with equal but inconclusive keys by comparing rows.
 fn sort_entries<K: KeyWord>(layout: &KeyLayout, plan: &Plan, entries: &mut KeyedRows<K>) {
     entries.sort_by_key(0..entries.len());
     if layout.has_open_keys() {
@@ -122,7 +122,7 @@ pub(super) struct PagedBuilder {
 impl PagedBuilder {
     pub(super) fn new(plan: &Plan, memory: &BufferManager) -> Result<Self> {
         let mut rows = RowCollection::new(memory, &plan.layout, None);
-        // Rows are compared when they were appended, the last of a chunk with the first of the next.
+        // Rows are compared after they are appended, the last row of a chunk with the first of the next.
         rows.keep_pinned();
         Ok(Self {
             rows,

@@ -28,13 +28,13 @@ struct Morsel {
     partition: Option<(usize, u32)>,
 }
 
-/// What is left to do.
+/// The remaining work.
 #[derive(Default)]
 pub(super) struct Work {
     morsels: VecDeque<Morsel>,
     /// Workers that may add morsels.
     splitting: usize,
-    /// Fires when one of them has done so.
+    /// Fires when one of them has added some.
     changed: Signal,
     splits: usize,
     external_sorts: usize,
@@ -88,7 +88,7 @@ impl Source for WindowSource {
 }
 
 impl Window {
-    /// Bytes needed to have rows in place.
+    /// Bytes needed to hold rows in place.
     fn bytes_needed(&self, rows: &RowCollection) -> u64 {
         rows.bytes() + rows.rows() * self.keys.bytes_per_row() as u64
     }
@@ -114,7 +114,7 @@ impl Window {
         }
     }
 
-    /// A morsel that was taken won't be split, or was split into these.
+    /// Called when a morsel that was taken won't be split, or was split into these pieces.
     fn settle(&self, pieces: Vec<Morsel>) {
         let mut work = self.work.lock();
         work.splitting -= 1;

@@ -1,4 +1,4 @@
-//! States of frames outside of rows: slots of an area, by number.
+//! States of frames outside rows: numbered slots.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) struct Slots {
     reservation: Reservation,
 }
 
-/// The states of a frame: a row of some.
+/// The states of a frame: one of some rows.
 pub(super) type State<'a> = (Rows<'a>, usize);
 
 impl Slots {
@@ -35,7 +35,7 @@ impl Slots {
         Ok(slots)
     }
 
-    /// Makes room for `slots` slots. Slots that were there keep their states; new ones are arbitrary.
+    /// Makes room for `slots` slots. Existing slots keep their states; new ones are arbitrary.
     pub(super) fn grow(&mut self, slots: usize) -> Result<()> {
         if slots < self.slots.len() {
             return Ok(());
@@ -45,11 +45,11 @@ impl Slots {
         self.slots.clear();
         self.area.grow(capacity);
         self.area.list(&(0..capacity as u32).collect::<Vec<_>>(), &mut self.slots);
-        // The former empty slot is an ordinary one now; the new one was initialized with all new ones.
+        // The former empty slot is now an ordinary one; the new empty slot was initialized along with all new ones.
         Ok(())
     }
 
-    /// Makes the first `slots` slots those of empty frames.
+    /// Resets the first `slots` slots to those of empty frames, making room for them if necessary.
     pub(super) fn clear(&mut self, slots: usize) -> Result<Rows<'_>> {
         self.grow(slots)?;
         self.reset(0..slots);
@@ -109,7 +109,7 @@ impl Pairs {
     }
 }
 
-/// Adds the values of rows `begin ..` to the states, one row to each.
+/// Adds the values of the rows starting at `begin` to the states, one row to each.
 pub(super) fn add_rows(
     aggregates: &FramedAggregates,
     columns: &[usize],

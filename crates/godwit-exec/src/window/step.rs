@@ -13,7 +13,7 @@ pub(super) struct Step {
     pub(super) partition_ends: Vec<usize>,
     pub(super) peer_begins: Vec<usize>,
     pub(super) peer_ends: Vec<usize>,
-    /// Number of the group of peers in its partition, from 0 on.
+    /// Number of the group of peers in its partition, starting at 0.
     pub(super) groups: Vec<u64>,
     /// The partition and the group of the last row.
     partition: Range<usize>,
@@ -40,7 +40,7 @@ impl Step {
                 self.group = if row == self.partition.start { 0 } else { self.group + 1 };
                 self.peers = row..ordered.peers().next(row + 1);
             }
-            // Peers are of one partition.
+            // Peers belong to one partition.
             let end = self.peers.end.min(self.end);
             let run = end - row;
             self.partition_begins.extend(std::iter::repeat_n(self.partition.start, run));

@@ -1,4 +1,4 @@
-//! Window functions against loops over all rows of a partition.
+//! Tests window functions against loops over all rows of a partition.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ const ID: usize = 0;
 const GROUP: usize = 1;
 const KEY: usize = 2;
 const VALUE: usize = 3;
-/// How far the frame of the row reaches.
+/// The distance of the row's frame bounds.
 const DISTANCE: usize = 4;
 
 fn types() -> RowType {
@@ -127,7 +127,7 @@ impl Case {
         if self.is_total { by_key.then(a[ID].cmp(&b[ID])) } else { by_key }
     }
 
-    /// The results of all rows, each behind the row's number.
+    /// The expected results of all rows, each after the row's number.
     fn expected(&self, mut rows: Vec<Row>) -> Vec<Row> {
         rows.sort_by(|a, b| {
             let partition = if self.is_partitioned { a[GROUP].cmp(&b[GROUP]) } else { Ordering::Equal };
@@ -188,7 +188,7 @@ impl Case {
     }
 
     fn is_in_frame(&self, rows: &[Row], groups: &[i64], i: usize, j: usize) -> bool {
-        // How far row j is behind row i in the frame's units, against how far the bound is.
+        // Compares the distance of row j from row i, in the frame's units, with that of the bound.
         let at_value = |offset: i128| match (as_integer(&rows[j][KEY]), as_integer(&rows[i][KEY])) {
             (Some(there), Some(here)) if self.descending => (here - offset).cmp(&there),
             (Some(there), Some(here)) => there.cmp(&(here + offset)),
@@ -273,7 +273,7 @@ fn input_pipelines(window: &Arc<Window>, chunks: Vec<Chunk>, query: &Arc<QueryCo
     }
 }
 
-/// The rows that a window gives, in the order of the first column.
+/// The output rows of a window, sorted by the first column.
 fn evaluate(spec: &WindowSpec, chunks: Vec<Chunk>, query: &Arc<QueryContext>) -> (Vec<Row>, Arc<OperatorMetrics>) {
     let window = Window::new(spec, query, "Window").unwrap();
     let metrics = window.metrics.clone();
@@ -437,7 +437,7 @@ fn one_partition_larger_than_memory() {
     check_large(200, false, None);
 }
 
-/// What of the chunks a worker lets through, and how many rows that are.
+/// The chunks that a worker lets through, and the number of their rows.
 fn first_rows(spec: &WindowSpec, rows: usize, with_ties: bool, chunks: Vec<Chunk>) -> (Vec<Row>, u64) {
     let query = World { memory_limit: 64 * MIB, force_spill: false, chunk_rows: CHUNK_ROWS, workers: 1 }.query();
     let (first, passed) = (FirstRows::new(spec, rows, with_ties, &query).unwrap(), Collected::new(&query));
@@ -448,7 +448,7 @@ fn first_rows(spec: &WindowSpec, rows: usize, with_ties: bool, chunks: Vec<Chunk
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
-    /// What passes has the same first rows as all rows have; with ties among them.
+    /// The rows that pass have the same first rows as all rows, with and without ties.
     #[test]
     fn first_rows_pass(
         seed: u64,
@@ -483,7 +483,7 @@ proptest! {
     }
 }
 
-/// Of many rows in few partitions few are sorted; where that would be of no use, all pass.
+/// Of many rows in few partitions, few are sorted; where filtering would be useless, all pass.
 #[test]
 fn few_rows_of_large_partitions_pass() {
     let case = Case {
@@ -527,7 +527,7 @@ fn few_rows_of_large_partitions_pass() {
     for (groups, order) in [(10, &(|row: usize| row as i64) as &dyn Fn(usize) -> i64), (rows as i64, &scattered)] {
         assert_eq!(first_rows(&spec, 3, false, input(groups, order)).1, rows as u64);
     }
-    // Falling orders are dropped from the fourth on.
+    // In descending order, the fourth and later rows are dropped.
     assert_eq!(first_rows(&spec, 3, true, input(10, &|row| -(row as i64))).1, 30);
     assert_eq!(first_rows(&spec_of(Vec::new()), 3, true, input(10, &|row| -(row as i64))).1, 3);
 }

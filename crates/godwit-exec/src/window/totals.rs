@@ -1,7 +1,7 @@
-//! Totals of grains, which are groups of consecutive rows, and of several of them above, as a tree.
+//! Totals of grains (groups of consecutive rows), and above them a tree of totals of several grains.
 //!
-//! They are made from the first grain to the last that a frame needed, so that a range of grains is a few nodes of each
-//! level.
+//! They are computed from the first grain up to the last one that a frame has needed, so that a range of grains is
+//! covered by a few nodes of each level.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ pub(super) struct Totals {
     grain_rows: usize,
     memory: BufferManager,
     cancel: CancelToken,
-    /// Totals of grains, then of [`TREE_FANOUT`] nodes of the level below each: the slots, and how many are complete.
+    /// Totals of grains, then level by level of [`TREE_FANOUT`] nodes of the level below: the slots, and how many are
+    /// complete.
     levels: Vec<(Slots, usize)>,
     pairs: Pairs,
 }
@@ -40,7 +41,7 @@ impl Totals {
         }
     }
 
-    /// Has the totals that make up those of a range of complete grains added to a state.
+    /// Adds the totals that cover a range of complete grains to `pairs`, to be combined into a state.
     pub(super) fn add(&self, grains: Range<usize>, target: State<'_>, pairs: &mut Pairs) {
         let (Range { mut start, mut end }, mut level) = (grains, 0);
         while start < end {
@@ -57,7 +58,7 @@ impl Totals {
         }
     }
 
-    /// Completes the first `grains` grains, all rows of which are there, and all nodes above whose children are complete.
+    /// Completes the first `grains` grains, all rows of which exist, and all nodes above whose children are complete.
     pub(super) fn complete(&mut self, rows: &Ordered, grains: usize) -> Result<()> {
         let layout = self.aggregates.layout().clone();
         let mut wanted = grains;

@@ -1,4 +1,4 @@
-//! Which rows have a value, for functions that ignore NULLs: the n-th such row of some rows.
+//! Tracks which rows have a value, for functions that ignore NULLs and need the n-th non-NULL row.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::config::{BLOCK_ROWS, GROWTH_BYTES};
 use super::marks::Marks;
 use super::ordered::Ordered;
 
-/// A bit per row that was looked at; rows are looked at once, in order.
+/// A bit per row that has been read; rows are read once, in order.
 pub(super) struct ValidRows {
     column: usize,
     valid: Marks,
@@ -21,7 +21,7 @@ impl ValidRows {
         Ok(Self { column, valid: Marks::default(), reservation: memory.reserve(0, MemoryTag::Other)? })
     }
 
-    /// Looks at all rows before `end`.
+    /// Reads all rows before `end`.
     pub(super) fn reach(&mut self, rows: &Ordered, end: usize) -> Result<()> {
         while self.valid.len() < end {
             let begin = self.valid.len();
@@ -36,12 +36,12 @@ impl ValidRows {
         Ok(())
     }
 
-    /// How many of these rows have a value; they were reached.
+    /// The number of these rows that have a value; they have been reached.
     pub(super) fn count(&self, rows: &Range<usize>) -> usize {
         self.valid.rank(rows.end) - self.valid.rank(rows.start)
     }
 
-    /// The row with a value, of these, that has `before` others before it among them.
+    /// Of these rows, the one with a value that has exactly `before` others with a value before it.
     pub(super) fn nth(&self, rows: &Range<usize>, before: usize) -> usize {
         self.valid.select(self.valid.rank(rows.start) + before)
     }

@@ -1,7 +1,7 @@
 //! Bounds at a distance that depends on the row: each is searched on its own.
 //!
-//! A row or a group is found by its number, a value by a binary search. The searches of a step go side by side, so that
-//! keys are read many at a time.
+//! A row or a group is found by its number, a value by a binary search. The searches of a step run side by side, so
+//! that many keys are read at a time.
 
 use arrow_array::Array;
 use arrow_array::types::IntervalMonthDayNanoType;
@@ -20,12 +20,12 @@ use super::step::Step;
 #[derive(Clone)]
 pub(super) struct Distance {
     column: usize,
-    /// Makes intervals of the bytes that rows hold of them.
+    /// Decodes intervals from the bytes that rows hold.
     decoded: Option<Expression>,
 }
 
 impl Distance {
-    /// `add` makes a column of what rows hold.
+    /// `add` adds a column to the rows and returns its index.
     pub(super) fn new(distance: &Expression, add: impl FnOnce(&Expression) -> usize) -> Self {
         let Some(compression) = Compression::of_nested(distance.output()) else {
             return Self { column: add(distance), decoded: None };
@@ -99,7 +99,7 @@ pub(super) struct VaryingEdge {
     distance: Distance,
     is_following: bool,
     units: FrameUnits,
-    /// What distances in value are measured in.
+    /// The key that distances in value are measured in.
     key: Option<RangeKey>,
 }
 
@@ -117,7 +117,7 @@ impl VaryingEdge {
         Self { distance, is_following, units, key }
     }
 
-    /// The bound for each row of a step: the first row of the frame, or (`is_end`) the one behind its last one.
+    /// The bound for each row of a step: the first row of the frame, or (`is_end`) the one after its last.
     pub(super) fn advance(&self, rows: &Ordered, step: &Step, is_end: bool, edges: &mut Vec<usize>) -> Result<()> {
         let distances = self.distance.of_step(rows, step)?;
         let signed = |distance: &RangeOffset| if self.is_following { *distance } else { distance.reversed() };
@@ -140,7 +140,7 @@ impl VaryingEdge {
     }
 }
 
-/// For each row of a step, the first row whose key is at the offset or beyond it, for an end the first one beyond it.
+/// For each row of a step, the first row whose key is at or beyond the offset, or, for an end, the first one beyond it.
 fn search_keys(
     rows: &Ordered,
     step: &Step,
@@ -151,7 +151,7 @@ fn search_keys(
 ) -> Result<()> {
     let column = rows.gather(&rows.pin(step.rows())?, key.column);
     let flat = column.to_flat();
-    // NULLs are out of reach of any value: their frames are of their peers.
+    // NULLs are out of reach of any value: their frames consist of their peers.
     edges.extend_from_slice(if is_end { &step.peer_ends } else { &step.peer_begins });
     let search = |at: usize| Search {
         at,

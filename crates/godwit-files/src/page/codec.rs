@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use arrow_ipc::CompressionType;
+use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 use flate2::read::MultiGzDecoder;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::snappy::decompress_two;
@@ -17,6 +18,8 @@ pub(crate) enum Codec {
     Snappy(Box<snap::raw::Decoder>),
     /// Gzip, maybe of several members.
     Gzip,
+    /// Brotli.
+    Brotli,
     /// LZ4, raw blocks.
     Lz4Raw,
     /// LZ4 as Hadoop frames it, with raw blocks as some writers wrote instead.
@@ -29,7 +32,7 @@ pub(crate) enum Codec {
 
 fn unsupported(codec: &str) -> Error {
     Error::unsupported(format!("pages are compressed with {codec}"))
-        .with_hint("write the file with zstd, snappy, gzip, lz4 or without compression")
+        .with_hint("write the file with zstd, snappy, gzip, brotli, lz4 or without compression")
 }
 
 impl Codec {
@@ -42,7 +45,7 @@ impl Codec {
             Compression::LZ4_RAW => Codec::Lz4Raw,
             Compression::LZ4 => Codec::Lz4Hadoop,
             Compression::ZSTD(_) => Codec::zstd()?,
-            Compression::BROTLI(_) => return Err(unsupported("Brotli")),
+            Compression::BROTLI(_) => Codec::Brotli,
             Compression::LZO => return Err(unsupported("LZO")),
         })
     }
@@ -55,7 +58,7 @@ impl Codec {
     /// Whether it takes much longer to decompress a page than to touch new memory for it.
     pub(crate) fn is_slow(&self) -> bool {
         match self {
-            Codec::Gzip | Codec::Zstd(_) => true,
+            Codec::Gzip | Codec::Brotli | Codec::Zstd(_) => true,
             Codec::None | Codec::Snappy(_) | Codec::Lz4Raw | Codec::Lz4Hadoop | Codec::Lz4Frame => false,
         }
     }
@@ -97,6 +100,7 @@ impl Codec {
             }
             Codec::Snappy(decoder) => decoder.decompress(input, output).map_err(|error| error.to_string()),
             Codec::Gzip => read_all(MultiGzDecoder::new(input), output).map_err(|error| error.to_string()),
+            Codec::Brotli => brotli(input, output).map_err(str::to_owned),
             Codec::Lz4Raw => lz4_flex::block::decompress_into(input, output).map_err(|error| error.to_string()),
             Codec::Lz4Hadoop => match lz4_hadoop(input, output) {
                 Some(written) => Ok(written),
@@ -128,6 +132,23 @@ fn read_all(mut decoder: impl Read, output: &mut [u8]) -> std::io::Result<usize>
         return Err(std::io::Error::other("it is longer than its header says"));
     }
     Ok(written)
+}
+
+/// Brotli with windows as the standard has them, up to 16 MiB: a file could ask for a gibibyte in the form for large ones.
+fn brotli(input: &[u8], output: &mut [u8]) -> std::result::Result<usize, &'static str> {
+    let allocator = StandardAlloc::default;
+    let mut state = BrotliState::new_strict(allocator(), allocator(), allocator());
+    let (mut left, mut room) = ([input.len(), 0], [output.len(), 0]);
+    let ([input_left, input_at], [output_left, output_at]) = (&mut left, &mut room);
+    let mut written = 0;
+    let outcome =
+        BrotliDecompressStream(input_left, input_at, input, output_left, output_at, output, &mut written, &mut state);
+    match outcome {
+        BrotliResult::ResultSuccess => Ok(written),
+        BrotliResult::NeedsMoreOutput => Err("it is longer than its header says"),
+        BrotliResult::NeedsMoreInput => Err("it is cut off"),
+        BrotliResult::ResultFailure => Err("it isn't Brotli"),
+    }
 }
 
 /// Blocks of (decompressed size, compressed size, data), sizes big-endian; `None` if the input isn't framed so.

@@ -17,7 +17,7 @@ use godwit_pipeline::{ScanRequest, SourceVerdict, Table};
 use godwit_plan::{Comparison, Expr, ExprKind, Match};
 use godwit_types::{SqlType, Value};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
+use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -57,6 +57,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
         Compression::LZ4,
         Compression::LZ4_RAW,
         Compression::ZSTD(ZstdLevel::default()),
+        Compression::BROTLI(BrotliLevel::try_new(4).unwrap()),
     ];
     let data = (1usize..3000, 1u64..400, 0u64..=9, 1usize..40, any::<u64>());
     let writer = (

@@ -1,4 +1,4 @@
-//! Streams of results: order, errors, back-pressure, and what happens when nobody reads.
+//! Tests of result streams: order, errors, back-pressure, and results that nobody reads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -43,7 +43,7 @@ fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]))
 }
 
-/// The stream of the numbers below `rows`, and the worker that gives them to the sink until they end or no more are
+/// The stream of the numbers below `rows`, and the worker that passes them to the sink until they end or no more are
 /// wanted.
 fn start(query: &Arc<QueryContext>, rows: usize) -> (ResultStream, JoinHandle<()>) {
     let (sink, stream) = ResultCollector::new(schema(), query, "Result");

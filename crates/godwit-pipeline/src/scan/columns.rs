@@ -1,16 +1,16 @@
-//! What a scan did with each of its columns: the one place where readers report it.
+//! Statistics of what a scan did with each of its columns, as reported by readers.
 
 use std::ops::AddAssign;
 
-/// What a reader took of a column from a file, or from the blocks of a table.
+/// What a reader has read of a column from a file, or from the blocks of a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ColumnReads {
-    /// Bytes as they are stored.
+    /// Number of stored bytes.
     pub bytes: u64,
     /// Pieces that were opened: pages of a Parquet file that were decompressed, columns of an Arrow batch, parts of a
     /// segment.
     pub pages: u64,
-    /// Pages that were found decompressed in the pool.
+    /// Pages that were found decompressed in the buffer pool.
     pub pages_cached: u64,
 }
 
@@ -25,11 +25,11 @@ impl AddAssign for ColumnReads {
 /// What a scan did with a column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ColumnCounts {
-    /// What was read for it.
+    /// The reads for it.
     pub reads: ColumnReads,
-    /// Values that became part of a vector.
+    /// Number of values that were decoded into a vector.
     pub decoded: u64,
-    /// Values of rows that filters were decided on in packed form.
+    /// Number of values on which filters were evaluated in packed form.
     pub packed: u64,
 }
 
@@ -46,9 +46,9 @@ impl AddAssign for ColumnCounts {
 pub struct ScannedColumn {
     /// Its name.
     pub name: String,
-    /// What was done.
+    /// The counts.
     pub counts: ColumnCounts,
-    /// Rows that the scan visited. Values that weren't decoded are of rows that bounds, dictionaries or filters had
-    /// left out before.
+    /// Number of rows that the scan visited. Values that weren't decoded belong to rows that bounds, dictionaries or
+    /// filters had already excluded.
     pub rows: u64,
 }

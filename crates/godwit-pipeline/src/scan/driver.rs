@@ -1,4 +1,5 @@
-//! The driver of scans: what they have in common whatever they read. Each kind of table provides a [`MorselReader`].
+//! The driver of scans: everything that they have in common, whatever they read. Each kind of table provides a
+//! [`MorselReader`].
 //!
 //! ```text
 //! start:   bounds, filters of joins ──▶ morsels                                         (Readable::plan)
@@ -9,8 +10,8 @@
 //!            read the other columns for the rows that are left ──▶ chunk
 //! ```
 //!
-//! A window without rows left costs the columns of the first stages and nothing else. Stages are reordered from morsel
-//! to morsel, by their measured costs.
+//! A window with no rows left costs only the columns of the first stages. Stages are reordered from morsel to morsel,
+//! by their measured costs.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -29,9 +30,9 @@ use crate::{CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Sour
 
 /// A kind of table that the driver scans.
 pub trait Readable: Send + Sync + Sized + 'static {
-    /// The morsels of a scan, and what its readers share.
+    /// The morsels of a scan, and the state shared by its readers.
     type Plan: Send + Sync;
-    /// What a worker reads with.
+    /// A worker's reader.
     type Reader: MorselReader;
 
     /// Types of the columns that a scan may name.
@@ -43,40 +44,40 @@ pub trait Readable: Send + Sync + Sized + 'static {
     /// Decides which rows are read. Called once, when the filters of joins are available.
     fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<Self::Plan>>;
 
-    /// Announces what a scan will begin with, long before it does, if that is remote.
+    /// Announces what a scan will read first, long before it does, in case that is remote.
     fn announce(&self, _task: &ScanTask, _query: &QueryContext) {}
 
-    /// What one worker reads with.
+    /// Creates a worker's reader.
     fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<Self::Reader>;
 
-    /// Most bytes that a reader of these columns pins.
+    /// Maximum number of bytes that a reader of these columns pins.
     fn reader_bytes(&self, _columns: &[usize]) -> u64 {
         0
     }
 
-    /// Bytes of the dictionaries that texts of a scan are looked up in by the operators after it.
+    /// Bytes of the dictionaries in which operators after the scan look up its strings.
     fn dictionary_bytes(_plan: &Self::Plan) -> u64 {
         0
     }
 
-    /// Reports what else was done so far; called when a worker ends.
+    /// Adds further notes to the metrics; called when a worker ends.
     fn note(_plan: &Self::Plan, _metrics: &OperatorMetrics) {}
 }
 
 /// What to read, and how to filter it.
 pub struct ScanTask {
-    /// What was asked for.
+    /// The request.
     pub request: ScanRequest,
-    /// The filters, in the order in which they begin.
+    /// The filters, in their initial order.
     pub stages: Vec<StagePlan>,
-    /// Columns of the table that are read, those of filters first.
+    /// Columns of the table to read, those of filters first.
     pub columns: Vec<usize>,
     /// Counters of the scan.
     pub metrics: Arc<OperatorMetrics>,
 }
 
 impl ScanTask {
-    /// The memory of a query, with the scan as the owner of what is allocated.
+    /// The memory of a query, with the scan as the owner of allocations.
     pub fn memory(&self, query: &QueryContext) -> BufferManager {
         query.memory.scoped(self.metrics.memory().clone())
     }
@@ -84,39 +85,41 @@ impl ScanTask {
 
 /// A planned scan.
 pub struct Planned<P> {
-    /// The morsels, by their numbers from 0 on.
+    /// The morsels, numbered from 0.
     pub plan: P,
-    /// Most workers that have something to do at once: as many as there are morsels, or fewer if what they hold is large.
+    /// Maximum number of workers that can be busy at once: as many as there are morsels, or fewer if workers hold a lot
+    /// of memory.
     pub workers_max: usize,
     /// Rows of the table, as far as known.
     pub rows: u64,
-    /// Those of them that bounds refute.
+    /// How many of them bounds refute.
     pub rows_pruned: u64,
-    /// Row groups that the table has.
+    /// Number of row groups in the table.
     pub groups: usize,
-    /// Those of them that bounds refute as a whole.
+    /// How many of them bounds refute as a whole.
     pub groups_pruned: usize,
 }
 
 /// One worker's access to the rows of a table: one morsel at a time, and one window of it at a time.
 pub trait MorselReader: Send {
-    /// Goes to the morsel of this number, if there is one. Filters may be tried on what stands for all its rows.
+    /// Moves to the morsel with this number, if there is one. Filters may be tried on data that represents all its
+    /// rows.
     fn open(&mut self, number: usize, stages: &mut [Stage]) -> Result<Option<MorselRows>>;
 
-    /// Has the system read what the morsel of this number needs, if there is one: it will be opened soon, by any worker.
-    /// Called once for each morsel.
+    /// Asks the system to read ahead what the morsel with this number needs, if there is one: some worker will open it
+    /// soon. Called once for each morsel.
     fn read_ahead(&self, _number: usize) {}
 
-    /// How many morsels lie between the one that is opened and the one that is read ahead; at least as many as there are
+    /// How many morsels lie between the one being opened and the one being read ahead; at least as many as there are
     /// workers.
     fn morsels_ahead(&self) -> usize {
         0
     }
 
-    /// Goes to the next window of the morsel; `None` at its end.
+    /// Moves to the next window of the morsel; `None` at its end.
     fn next_window(&mut self) -> Result<Option<WindowRows>>;
 
-    /// The values of a column in the rows of the window, or in those that are selected: positions in it, ascending.
+    /// The values of a column in the rows of the window, or in those at the `selected` positions, which are ascending.
     fn read(&mut self, column: usize, selected: Option<&[u32]>) -> Result<Vector>;
 
     /// True if a filter can be decided on packed values of the window.
@@ -124,31 +127,31 @@ pub trait MorselReader: Send {
         false
     }
 
-    /// Clears the bits of the window's rows that don't pass a filter for which [`MorselReader::is_packed`].
+    /// Clears the bits of the window's rows that don't pass a filter for which [`MorselReader::is_packed`] is true.
     fn retain(&mut self, _stage: &Stage, _mask: &mut [u64]) -> Result<()> {
         unreachable!("no filter is decided on packed values")
     }
 
-    /// What was read of a column since the last call.
+    /// The reads of a column since the last call.
     fn take_reads(&mut self, _column: usize) -> ColumnReads {
         ColumnReads::default()
     }
 
-    /// The morsel is done.
+    /// Called when the morsel is done.
     fn close(&mut self) {}
 }
 
-/// A morsel that was opened.
+/// An open morsel.
 pub struct MorselRows {
-    /// Its rows, if their number is known.
+    /// The number of its rows, if it is known.
     pub rows: usize,
-    /// True if no row passes, as was found without reading them: there will be no windows.
+    /// True if it was found, without reading the rows, that none passes: there will be no windows.
     pub is_refuted: bool,
 }
 
 /// The rows of a window.
 pub struct WindowRows {
-    /// How many, at most [`godwit_vector::CHUNK_ROWS`].
+    /// Number of rows, at most [`godwit_vector::CHUNK_ROWS`].
     pub rows: usize,
     /// Positions of the visible ones, ascending; `None`: all.
     pub live: Option<Vec<u32>>,
@@ -156,9 +159,9 @@ pub struct WindowRows {
 
 /// One scan of a table in a query.
 pub struct Scan<T: Readable> {
-    /// What is read.
+    /// The table to read.
     pub table: Arc<T>,
-    /// How.
+    /// How to read it.
     pub task: ScanTask,
     planned: OnceLock<Planned<T::Plan>>,
     next_morsel: AtomicUsize,
@@ -168,9 +171,9 @@ pub struct Scan<T: Readable> {
     done: Mutex<ScanCounts>,
 }
 
-/// What workers did, added up when they are done with a morsel.
+/// Statistics of the workers, added up whenever they finish a morsel.
 struct ScanCounts {
-    /// Rows that were visited, whether any of their values was read or not.
+    /// Number of rows visited, whether or not any of their values were read.
     rows: u64,
     /// By column of the table.
     columns: Vec<ColumnCounts>,
@@ -214,7 +217,7 @@ impl<T: Readable> Scan<T> {
         }))
     }
 
-    /// What was planned at the start.
+    /// The plan made at the start.
     pub fn plan(&self) -> &T::Plan {
         &self.planned().plan
     }
@@ -223,7 +226,7 @@ impl<T: Readable> Scan<T> {
         self.planned.get().expect("a source is started before it is used")
     }
 
-    /// True if enough rows were found.
+    /// True if enough rows have been found.
     fn has_enough(&self) -> bool {
         self.task.request.limit.is_some_and(|limit| self.rows_out.load(Ordering::Relaxed) >= limit as u64)
     }
@@ -238,7 +241,7 @@ impl<T: Readable> Scan<T> {
         note("rows pruned", planned.rows_pruned, planned.rows);
     }
 
-    /// Notes what was done so far; called when a worker ends.
+    /// Publishes the statistics so far; called when a worker ends.
     fn note_work(&self, is_profiled: bool) {
         let metrics = &self.task.metrics;
         T::note(self.plan(), metrics);
@@ -258,7 +261,7 @@ impl<T: Readable> Scan<T> {
         }
     }
 
-    /// What was done with the columns so far.
+    /// The statistics of the columns so far.
     fn columns_so_far(&self) -> Vec<ScannedColumn> {
         let done = self.done.lock();
         let rows = done.rows + self.planned().rows_pruned;
@@ -322,22 +325,22 @@ impl<T: Readable> Source for Scan<T> {
     }
 }
 
-/// Works on morsels in turn.
+/// Processes one morsel after another.
 struct ScanWorker<T: Readable> {
     scan: Arc<Scan<T>>,
     query: Arc<QueryContext>,
     reader: T::Reader,
     stages: Vec<Stage>,
-    /// What was done in the current morsel.
+    /// Statistics of the current morsel.
     counts: ScanCounts,
     /// Rows of the current morsel.
     morsel_rows: Option<usize>,
-    /// Rows that were found but not emitted yet: windows may be larger than chunks.
+    /// Rows that have been found but not emitted yet: windows may be larger than chunks.
     pending: Option<Chunk>,
 }
 
 impl<T: Readable> ScanWorker<T> {
-    /// Goes to the next morsel; `false` if there is none, or enough rows were found.
+    /// Moves to the next morsel; returns `false` if there is none, or if enough rows have been found.
     fn open_morsel(&mut self) -> Result<bool> {
         self.query.cancel.check()?;
         if self.scan.has_enough() {
@@ -356,13 +359,13 @@ impl<T: Readable> ScanWorker<T> {
         Ok(true)
     }
 
-    /// Has data read that is needed soon, when a morsel is about to be opened.
+    /// Triggers reading ahead when a morsel is about to be opened.
     fn read_ahead(&self, number: usize) {
         let workers = self.query.settings.workers;
-        // A scan with a limit may not get beyond the first morsels.
+        // A scan with a limit may never get beyond the first morsels.
         let is_short = self.scan.task.request.limit.is_some();
         let ahead = if is_short { workers } else { self.reader.morsels_ahead().max(workers) };
-        // No morsel came before the first ones that could have asked for them.
+        // There are no earlier morsels that could have requested the first ones.
         if number < workers {
             self.reader.read_ahead(number);
         }
@@ -372,7 +375,7 @@ impl<T: Readable> ScanWorker<T> {
         self.reader.read_ahead(number + ahead);
     }
 
-    /// Finds rows in the next window; `false` at the end of the morsel.
+    /// Finds rows in the next window; returns `false` at the end of the morsel.
     fn work(&mut self) -> Result<bool> {
         if self.scan.has_enough() {
             return Ok(false);
@@ -413,7 +416,7 @@ impl<T: Readable> ScanWorker<T> {
         Ok(())
     }
 
-    /// The morsel is done.
+    /// Called when the morsel is done.
     fn close_morsel(&mut self) {
         let rows = self.morsel_rows.take().expect("a morsel is open");
         for &column in &self.scan.task.columns {
@@ -424,7 +427,7 @@ impl<T: Readable> ScanWorker<T> {
         self.query.rows_done.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
-    /// The next rows of those that were found.
+    /// The next of the pending rows.
     fn next_pending(&mut self) -> Option<Chunk> {
         let chunk = self.pending.take()?;
         let most = self.query.settings.chunk_rows;

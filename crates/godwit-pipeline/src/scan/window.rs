@@ -1,12 +1,12 @@
-//! A window under work: the rows that are left of it, and the columns that were read for them.
+//! A window being processed: its remaining rows, and the columns read for them.
 //!
 //! ```text
 //!   All ──filter on packed values──▶ Mask ──a column is read for the rows left──▶ Rows
 //!    └───────filter on columns: Rows                    Rows ──filter on packed values──▶ Rows, columns selected
 //! ```
 //!
-//! Filters on packed values work on a bit per row: they combine by AND, and skip what is empty already. Columns are read
-//! for a list of rows.
+//! Filters on packed values work on one bit per row: they combine by AND, and skip blocks without set bits. Columns are
+//! read for a list of rows.
 
 use godwit_common::Result;
 use godwit_vector::kernels::select::select_mask;
@@ -21,16 +21,16 @@ type Mask = [u64; CHUNK_ROWS / 64];
 
 /// Some rows of a morsel.
 pub(super) struct Window {
-    /// All of them, including those that are gone.
+    /// Number of rows, including those already removed.
     rows: usize,
-    /// The columns that were read, for the rows that are left.
+    /// The columns that have been read, for the remaining rows.
     chunk: Chunk,
     /// Column of the table for each column of the chunk.
     columns: Vec<usize>,
     left: Left,
 }
 
-/// The rows of a window that are left.
+/// The remaining rows of a window.
 #[expect(clippy::large_enum_variant, reason = "on the stack, one per window; a box would be an allocation for each")]
 enum Left {
     All,
@@ -46,12 +46,12 @@ impl Window {
         Self { rows, chunk, columns: Vec::new(), left: live.map_or(Left::All, Left::Rows) }
     }
 
-    /// Number of rows left.
+    /// Number of remaining rows.
     pub(super) fn len(&self) -> usize {
         self.chunk.len()
     }
 
-    /// Reads columns for the rows left, unless they were read before. `counts` are by column.
+    /// Reads columns for the remaining rows, unless they have already been read. `counts` are by column.
     pub(super) fn read(
         &mut self,
         columns: &[usize],
@@ -69,7 +69,7 @@ impl Window {
         Ok(())
     }
 
-    /// Keeps the rows that pass a filter on packed values; `false` if there are none for it.
+    /// Keeps the rows that pass a filter on packed values; returns `false` if there are no packed values for it.
     pub(super) fn retain_packed(
         &mut self,
         stage: &Stage,
@@ -86,7 +86,7 @@ impl Window {
         Ok(true)
     }
 
-    /// The rows left, a bit per row.
+    /// The remaining rows, one bit per row.
     fn mask(&self) -> Mask {
         let mut mask = [0; CHUNK_ROWS / 64];
         match &self.left {
@@ -103,7 +103,7 @@ impl Window {
         mask
     }
 
-    /// Positions of the rows left; `None` if all are.
+    /// Positions of the remaining rows; `None` if none has been removed.
     fn selected(&mut self) -> Option<&[u32]> {
         if let Left::Mask(mask) = &self.left {
             let mut rows = Vec::new();
@@ -117,7 +117,7 @@ impl Window {
         }
     }
 
-    /// Keeps the rows of a mask, all of which were left.
+    /// Keeps the rows of a mask, all of which are among the remaining ones.
     fn keep_mask(&mut self, mask: Mask) {
         let kept = mask.iter().map(|word| word.count_ones() as usize).sum();
         if kept == self.len() {
@@ -137,7 +137,7 @@ impl Window {
         self.keep(positions);
     }
 
-    /// Keeps those of the rows left that are at `kept`, ascending.
+    /// Keeps those of the remaining rows that are at the positions `kept`, which are ascending.
     pub(super) fn keep(&mut self, kept: Vec<u32>) {
         self.chunk.select(&kept);
         self.left = Left::Rows(match self.selected() {
@@ -146,7 +146,7 @@ impl Window {
         });
     }
 
-    /// Columns of the table that were read, for the rows left.
+    /// Columns of the table that have been read, for the remaining rows.
     pub(super) fn project(&self, columns: &[usize]) -> Chunk {
         let position = |column: &usize| self.columns.iter().position(|known| known == column).expect("it was read");
         self.chunk.project(&columns.iter().map(position).collect::<Vec<usize>>())

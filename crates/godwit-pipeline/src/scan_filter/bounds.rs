@@ -1,7 +1,8 @@
 //! Bounds of a column's values, in a row group or a page, and what filters can conclude from them.
 //!
 //! A filter is *refuted* by bounds if it can't be TRUE for any row they describe. Comparisons with NULL aren't TRUE, so
-//! NULLs never keep a row group alive except for IS NULL. What isn't understood refutes nothing.
+//! NULLs never keep a row group from being pruned, except for IS NULL. Conditions that aren't understood refute
+//! nothing.
 
 use std::cmp::Ordering;
 
@@ -14,13 +15,13 @@ use super::{Condition, Conjunct};
 /// What is known about some rows of a column.
 #[derive(Debug, Clone, Default)]
 pub struct Bounds {
-    /// No value is smaller.
+    /// A lower bound: no value is smaller.
     pub min: Option<Value>,
-    /// No value is larger.
+    /// An upper bound: no value is larger.
     pub max: Option<Value>,
-    /// How many are NULL.
+    /// Number of NULLs.
     pub nulls: Option<u64>,
-    /// How many rows there are.
+    /// Number of rows.
     pub rows: u64,
 }
 
@@ -84,7 +85,7 @@ pub fn refuted(condition: &Condition, bounds: &dyn Fn(usize) -> Option<Bounds>) 
     }
 }
 
-/// What bounds are tested against.
+/// The criteria that bounds are tested against.
 pub struct Pruning<'a> {
     /// Conjuncts over columns of the table.
     pub filters: &'a [Conjunct],
@@ -101,7 +102,8 @@ impl Pruning<'_> {
     }
 }
 
-/// The order of two values of one type; `None` if they aren't, or it has none that bounds follow.
+/// The order of two values of the same type; `None` if their types differ, or if bounds don't follow an order of the
+/// type.
 pub fn compare(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
         (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),

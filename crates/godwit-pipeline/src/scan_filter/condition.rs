@@ -1,4 +1,4 @@
-//! The filters of a scan, compiled, and what else readers may know about them.
+//! The filters of a scan: compiled, and in a form that readers can interpret.
 
 use godwit_common::Result;
 use godwit_expression::{Expression, Layout, PlanContext};
@@ -9,14 +9,14 @@ use godwit_vector::{ColumnType, RowType};
 /// A filter of a scan.
 #[derive(Clone)]
 pub struct Conjunct {
-    /// Over the table's columns; rows for which it is TRUE come out.
+    /// Over the table's columns; rows for which it is TRUE are emitted.
     pub expression: Expression,
-    /// The same as far as bounds and dictionaries can be tested against it.
+    /// The same, in a form that bounds and dictionaries can be tested against.
     pub condition: Condition,
 }
 
-/// What a filter requires of columns of the table, by their positions. Constants have their column's type, and are as in
-/// vectors: a UUID is text. Whatever isn't understood is [`Condition::Other`].
+/// What a filter requires of the table's columns, which are given by position. Constants have their column's type, in
+/// the form that vectors use: a UUID is text. Anything that isn't understood is [`Condition::Other`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// `column op constant`.
@@ -29,18 +29,18 @@ pub enum Condition {
     IsNull(usize),
     /// The column isn't NULL.
     IsNotNull(usize),
-    /// All of them.
+    /// All of these hold.
     All(Vec<Condition>),
-    /// One of them.
+    /// At least one of these holds.
     Any(Vec<Condition>),
     /// TRUE for no row.
     Never,
-    /// Anything.
+    /// Any other condition.
     Other,
 }
 
 impl Conjunct {
-    /// Conditions over the rows of a scan. `columns` maps their columns to positions in a table of such columns.
+    /// Conditions over the rows of a scan. `columns` maps their columns to positions in the table.
     pub fn of_plan(
         filters: &[Expr],
         columns: &[(ColumnId, usize)],
@@ -60,7 +60,7 @@ impl Conjunct {
 }
 
 impl Condition {
-    /// What is known about a condition of a plan.
+    /// The condition that corresponds to a filter of a plan.
     pub fn of_plan(filter: &Expr, columns: &[(ColumnId, usize)]) -> Self {
         let all = |parts: &[Expr]| parts.iter().map(|part| Self::of_plan(part, columns)).collect();
         let position = |expr: &Expr| {
@@ -115,7 +115,7 @@ fn constant(expr: &Expr) -> Option<Value> {
     })
 }
 
-/// The common prefix of all texts that match a pattern, unless it is empty.
+/// The common prefix of all strings that match a pattern, unless it is empty.
 fn prefix(pattern: &Expr, escape: Option<char>) -> Option<String> {
     let Value::Text(pattern) = pattern.as_literal()? else { return None };
     let is_special = |c: char| matches!(c, '%' | '_' | '\\') || Some(c) == escape;

@@ -1,4 +1,4 @@
-//! What scans of all kinds of tables have in common: filters in stages, and what bounds of values refute.
+//! What scans of all kinds of tables have in common: filters in stages, and pruning by bounds.
 
 mod bounds;
 mod condition;

@@ -1,8 +1,9 @@
-//! The filters of a scan, in stages: each decodes the columns it needs for the rows that are left and removes more.
+//! The filters of a scan, in stages: each decodes the columns that it needs for the remaining rows, and removes more of
+//! them.
 //!
-//! Stages run in ascending order of what it costs to remove a row, decoding included, as measured by the worker while
-//! it runs. Conjuncts over the same columns are one stage; those that can fail are the last one, so that no reordering
-//! brings an error. Filters from joins may be skipped: one that keeps nearly everything is given up for a while.
+//! Stages run in ascending order of the cost of removing a row, including decoding, as measured by the worker at run
+//! time. Conjuncts over the same columns form one stage; those that can fail form the last one, so that reordering
+//! can't cause an error. Filters from joins may be skipped: one that keeps nearly everything is suspended for a while.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,29 +15,29 @@ use godwit_vector::{Chunk, ColumnType, RowType};
 use super::{Condition, Conjunct};
 use crate::{KeyFilter, ScanFilter};
 
-/// A filter from a join that keeps more than this share of the rows isn't worth its time.
+/// A filter from a join that keeps more than this share of the rows isn't worth its cost.
 const FILTER_KEPT_MAX: f64 = 0.9;
 
-/// Rows after which it is decided whether a filter of a join removes enough to go on with it.
+/// Number of rows after which it is decided whether a join filter removes enough rows to be continued.
 const FILTER_TRIAL_ROWS: u64 = 20_000;
 
-/// Morsels after which a join filter that was given up is tried again: data may be clustered.
+/// Number of morsels after which a suspended join filter is tried again: data may be clustered.
 const FILTER_RETRY_MORSELS: u32 = 16;
 
-/// A stage, before any worker runs it.
+/// The plan of a stage, shared by the workers.
 pub enum StagePlan {
     /// Conjuncts over `columns` of the table, to which their column numbers refer.
     Predicate {
-        /// Ascending.
+        /// The columns, ascending.
         columns: Vec<usize>,
-        /// Over a chunk of these columns.
+        /// The conjuncts, over a chunk of these columns.
         predicate: Predicate,
-        /// What is known about the conjuncts of `predicate`; columns are those of the table.
+        /// The conjuncts of `predicate` as conditions over the columns of the table.
         conditions: Vec<Condition>,
-        /// True if no other stage may be moved after it.
+        /// True if it has to remain the last stage.
         can_fail: bool,
     },
-    /// A filter from a join on a column of the table, if it arrives.
+    /// A filter from a join on a column of the table, if there is going to be one.
     Keys {
         /// Column of the table.
         column: usize,
@@ -115,7 +116,7 @@ pub fn plan(
     stages
 }
 
-/// A stage as one worker runs it.
+/// A worker's state of a stage.
 pub struct Stage {
     /// The number of the scan's stage, in the order of the plan.
     pub number: usize,
@@ -123,11 +124,11 @@ pub struct Stage {
     pub columns: Vec<usize>,
     work: Work,
     can_fail: bool,
-    /// Since the start, halved now and then so that recent rows count more.
+    /// Rows since the start, halved now and then so that recent ones weigh more.
     rows_in: u64,
     rows_out: u64,
     time: Duration,
-    /// Morsels during which it is skipped.
+    /// Number of morsels for which it is skipped.
     skipped_morsels: u32,
 }
 
@@ -147,7 +148,7 @@ impl Stage {
         plans.iter().enumerate().filter_map(numbered).collect()
     }
 
-    /// One stage; `None` for the filter of a join that offers none.
+    /// One stage; `None` for a join filter that the join didn't provide.
     pub fn new(plan: &StagePlan) -> Option<Self> {
         let (columns, work, can_fail) = match plan {
             StagePlan::Predicate { columns, predicate, can_fail, .. } => {
@@ -177,17 +178,17 @@ impl Stage {
         }
     }
 
-    /// True if this is a filter of the query itself over one column, which can be evaluated on a dictionary.
+    /// True if this is one of the query's own filters over a single column, which can be evaluated on a dictionary.
     pub fn is_simple_predicate(&self) -> bool {
         matches!(self.work, Work::Predicate(_)) && self.columns.len() == 1 && !self.can_fail
     }
 
-    /// True while it is given up.
+    /// True while it is suspended.
     pub fn is_skipped(&self) -> bool {
         self.skipped_morsels > 0
     }
 
-    /// Adds what a run cost, decoding included.
+    /// Adds the cost of a run, including decoding.
     pub fn measure(&mut self, rows_in: usize, rows_out: usize, time: Duration) {
         self.rows_in += rows_in as u64;
         self.rows_out += rows_out as u64;

@@ -1,4 +1,4 @@
-//! Adding the states of some rows to those of others.
+//! Combines the states of some rows with those of others.
 
 use godwit_common::Result;
 use godwit_vector::match_physical;
@@ -9,7 +9,7 @@ use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, load, store};
 use crate::Rows;
 
 impl StateLayout {
-    /// Adds the states of each row of `sources` to those of the row of `targets` in the same place.
+    /// Adds the states of each row of `sources` to those of the row at the same position of `targets`.
     pub fn combine(&self, targets: Rows<'_>, sources: Rows<'_>) -> Result<()> {
         assert_eq!(targets.len(), sources.len());
         let (to, from) = (self.base(targets.layout()), self.base(sources.layout()));
@@ -52,7 +52,8 @@ impl StateLayout {
 }
 
 impl StateLayout {
-    /// Overwrites the states of each row of `targets` with those of the row of `sources` in the same place, in order.
+    /// Overwrites the states of each row of `targets` with those of the row at the same position of `sources`, in
+    /// order.
     pub fn copy(&self, targets: Rows<'_>, sources: Rows<'_>) {
         assert_eq!(targets.len(), sources.len());
         let (to, from) = (self.base(targets.layout()), self.base(sources.layout()));

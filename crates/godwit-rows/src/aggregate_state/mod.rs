@@ -5,9 +5,9 @@
 //! ```
 //!
 //! A [`StateLayout`] says where each state is in the area and works on many rows at once: initialize, update from a
-//! vector, combine the states of other rows into them, read into vectors. States that many aggregates share (the count
-//! of an argument serves COUNT, AVG and the NULL of an empty SUM) exist once; which ones exist is the operator's
-//! decision. States contain no pointers, so pages with states can be spilled.
+//! vector, combine the states of other rows into them, read into vectors. States that several aggregates share (the
+//! count of an argument serves COUNT, AVG and the NULL of an empty SUM) exist only once; the operator decides which
+//! ones exist. States contain no pointers, so pages with states can be spilled.
 //!
 //! Rows may repeat in `rows`: each occurrence is one update. Rows whose states are being written have no other users
 //! (see the crate's documentation).
@@ -43,7 +43,7 @@ pub enum StateKind {
     SumF64,
     /// Smallest value of a fixed-width type; the largest possible one if there is none. NaN is the largest float.
     Min(PhysicalType),
-    /// Largest value, in the same way.
+    /// Largest value, likewise.
     Max(PhysicalType),
     /// Bitwise and of integers of at most 64 bits.
     BitAnd,
@@ -57,9 +57,10 @@ pub enum StateKind {
     Product,
     /// Number, mean, and sums of the second to fourth powers of differences from the mean: skewness and kurtosis.
     PowerSums,
-    /// Of pairs of floats: number, both means, sums of squared differences from them, and of the differences' products.
+    /// For pairs of floats: number, both means, sums of squared differences from them, and the sum of the differences'
+    /// products.
     Comoments,
-    /// A number that the operator gives to the group.
+    /// A number that the operator assigns to the group.
     Ordinal,
 }
 
@@ -102,7 +103,7 @@ impl StateLayout {
         Arc::new(Self { states, bytes, area: RowLayout::of_extra(bytes) })
     }
 
-    /// An empty list for states outside of row pages ([`StateArea`]).
+    /// An empty list for states outside row pages ([`StateArea`]).
     pub fn new_list(&self) -> RowList {
         RowList::new(&self.area)
     }
@@ -117,7 +118,7 @@ impl StateLayout {
         self.states.len()
     }
 
-    /// True without states.
+    /// True if there are no states.
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
@@ -153,7 +154,7 @@ fn for_each_state(rows: Rows<'_>, offset: usize, mut f: impl FnMut(usize, *mut u
 /// `at` is inside a pinned row, with room for a `T` that was written before.
 #[inline(always)]
 unsafe fn load<T: Copy>(at: *const u8) -> T {
-    // SAFETY: passed on; rows are aligned to 8 bytes only.
+    // SAFETY: passed on to the caller; rows are only aligned to 8 bytes.
     unsafe { at.cast::<T>().read_unaligned() }
 }
 
@@ -163,6 +164,6 @@ unsafe fn load<T: Copy>(at: *const u8) -> T {
 /// `at` is inside a pinned row that nobody else uses now, with room for a `T`.
 #[inline(always)]
 unsafe fn store<T: Copy>(at: *mut u8, value: T) {
-    // SAFETY: passed on; rows are aligned to 8 bytes only.
+    // SAFETY: passed on to the caller; rows are only aligned to 8 bytes.
     unsafe { at.cast::<T>().write_unaligned(value) }
 }

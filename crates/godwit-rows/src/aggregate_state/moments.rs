@@ -1,6 +1,7 @@
 //! Moments of distributions in one pass, numerically stable: sums of powers of differences from the mean so far.
 //!
-//! A new value moves the mean, and the sums with it; two states are combined as if one were a value that occurs often.
+//! A new value shifts the mean, and the sums with it; two states are combined as if one were a value that occurs many
+//! times.
 //!
 //! Source: Pébay, "Formulas for Robust, One-Pass Parallel Computation of Covariances and Arbitrary-Order Statistical
 //! Moments".
@@ -16,7 +17,7 @@ pub struct Moments {
     pub squares: f64,
 }
 
-/// As [`Moments`], with higher powers.
+/// Like [`Moments`], with higher powers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PowerSums {
     /// Number of values.
@@ -49,7 +50,7 @@ pub struct Comoments {
 }
 
 impl Moments {
-    /// With one more value.
+    /// Adds a value.
     #[inline(always)]
     pub(super) fn with(self, value: f64) -> Self {
         let count = self.count + 1.0;
@@ -58,7 +59,7 @@ impl Moments {
         Self { count, mean, squares: self.squares + delta * (value - mean) }
     }
 
-    /// Of the values of both.
+    /// The moments of the values of both.
     pub(super) fn combined(self, other: Self) -> Self {
         let count = self.count + other.count;
         if count == 0.0 {
@@ -74,13 +75,13 @@ impl Moments {
 }
 
 impl PowerSums {
-    /// With one more value.
+    /// Adds a value.
     #[inline(always)]
     pub(super) fn with(self, value: f64) -> Self {
         self.combined(Self { count: 1.0, mean: value, squares: 0.0, cubes: 0.0, fourths: 0.0 })
     }
 
-    /// Of the values of both.
+    /// The power sums of the values of both.
     #[inline(always)]
     pub(super) fn combined(self, other: Self) -> Self {
         let (a, b) = (self.count, other.count);
@@ -105,13 +106,13 @@ impl PowerSums {
 }
 
 impl Comoments {
-    /// With one more pair.
+    /// Adds a pair.
     #[inline(always)]
     pub(super) fn with(self, x: f64, y: f64) -> Self {
         self.combined(Self { count: 1.0, mean_x: x, mean_y: y, squares_x: 0.0, squares_y: 0.0, products: 0.0 })
     }
 
-    /// Of the pairs of both.
+    /// The moments of the pairs of both.
     #[inline(always)]
     pub(super) fn combined(self, other: Self) -> Self {
         let count = self.count + other.count;

@@ -1,4 +1,4 @@
-//! States as vectors.
+//! Reads states into vectors.
 
 use godwit_vector::{Flat, PhysicalType, match_physical};
 

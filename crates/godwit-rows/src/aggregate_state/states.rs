@@ -1,4 +1,4 @@
-//! Initial values of states, and states outside of row pages.
+//! Initial values of states, and states outside row pages.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{StateKind, StateLayout, for_each_state, store};
 use crate::row_ptr::RowPtr;
 use crate::{RowList, Rows};
 
-/// Fixed-width values with an order, smallest and largest included. NaN is the largest float and equals itself.
+/// Ordered fixed-width values, with a smallest and a largest one. NaN is the largest float and equals itself.
 pub(super) trait Ordered: Copy {
     const SMALLEST: Self;
     const LARGEST: Self;
@@ -40,7 +40,7 @@ macro_rules! ordered_floats {
 ordered_floats!(f32, f64);
 
 impl StateLayout {
-    /// Makes the states of `rows`, which are zero, those of empty groups.
+    /// Initializes the states of `rows`, which are zero, to those of empty groups.
     pub fn initialize(&self, rows: Rows<'_>) {
         let base = self.base(rows.layout());
         for &(kind, offset) in &self.states {
@@ -50,7 +50,7 @@ impl StateLayout {
                 StateKind::Max(physical) => match_physical!(physical, T => fill(rows, at, <T as Ordered>::SMALLEST)),
                 StateKind::BitAnd => fill(rows, at, -1i64),
                 StateKind::Product => fill(rows, at, 1f64),
-                // An empty group is all zero.
+                // The state of an empty group is all zeros.
                 _ => {}
             }
         }
@@ -62,20 +62,20 @@ fn fill<T: Copy>(rows: Rows<'_>, offset: usize, value: T) {
     for_each_state(rows, offset, |_, at| unsafe { store(at, value) });
 }
 
-/// States of groups outside of row pages, in sequence: those of a direct array. The owner accounts for it.
+/// States of groups outside row pages, in sequence: those of a direct array. The owner accounts for the memory.
 pub struct StateArea {
     states: Arc<StateLayout>,
     memory: Arc<AreaMemory>,
     groups: usize,
 }
 
-/// Words that never move. Lists of groups share it: when an area grows, they keep the memory that they use.
+/// Words that never move. Lists of groups share them: when an area grows, the lists keep the memory that they use.
 struct AreaMemory {
     words: *mut u64,
     len: usize,
 }
 
-// SAFETY: the words are accessed by rows only, whose readers and writers answer for races.
+// SAFETY: the words are accessed only through rows, whose readers and writers have to prevent races.
 unsafe impl Send for AreaMemory {}
 // SAFETY: as above.
 unsafe impl Sync for AreaMemory {}
@@ -105,7 +105,7 @@ impl StateArea {
         self.groups
     }
 
-    /// Adds empty groups until there are `groups`. Lists of groups are out of date afterwards.
+    /// Adds empty groups until there are `groups`. Existing lists of groups are stale afterwards.
     pub fn grow(&mut self, groups: usize) {
         let (old, words_per_group) = (self.groups, self.states.bytes() / 8);
         if groups <= old {
@@ -129,7 +129,7 @@ impl StateArea {
         self.groups = 0;
     }
 
-    /// Replaces the content of a list by these groups.
+    /// Replaces the content of a list with these groups.
     pub fn list(&self, groups: &[u32], list: &mut RowList) {
         assert!(list.all().layout().reads(&self.states.area), "rows of another layout");
         let words_per_group = self.states.bytes() / 8;

@@ -35,7 +35,7 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
         area.list(&groups, &mut rows);
         let rows = rows.all();
         for (index, kind) in kinds.iter().enumerate() {
-            // Of pairs, one is the square of the other.
+            // In pairs, one value is the square of the other.
             let squares = Vector::from_values(
                 half.iter().map(|(value, _)| (value.unwrap_or(99) as f64).powi(2)).collect::<Vec<f64>>(),
                 None,

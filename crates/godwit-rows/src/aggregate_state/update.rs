@@ -1,4 +1,4 @@
-//! Updating states from a vector of arguments: one typed loop per state.
+//! Updates states from vectors of arguments: one typed loop per state.
 
 use std::borrow::Cow;
 
@@ -55,7 +55,7 @@ impl StateLayout {
         Ok(())
     }
 
-    /// Adds `amounts[i]` to the count or integer sum `index` of row `i`: totals that were accumulated elsewhere.
+    /// Adds `amounts[i]` to the count or integer sum `index` of row `i`: totals accumulated elsewhere.
     pub fn add(&self, index: usize, rows: Rows<'_>, amounts: &[i64]) {
         assert_eq!(rows.len(), amounts.len());
         let at = self.at(index, rows.layout());
@@ -115,7 +115,7 @@ fn for_each_valid(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: i
     }
 }
 
-/// Replaces the `T` of each valid row's state by `f(row number, old)`.
+/// Replaces the `T` of each valid row's state with `f(row number, old)`.
 #[inline(always)]
 fn modify<T: Copy>(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, T) -> T) {
     if let Some(state) = only_state(rows, at) {
@@ -133,7 +133,8 @@ fn modify<T: Copy>(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: 
     for_each_valid(rows, at, validity, |i, state| unsafe { store(state, f(i, load::<T>(state))) });
 }
 
-/// The state of all rows if they have the same: what one register holds from row to row isn't written and read by each.
+/// The state of all rows if they share one: it can then stay in a register instead of being read and written for each
+/// row.
 fn only_state(rows: Rows<'_>, at: usize) -> Option<*mut u8> {
     let [first, others @ .., last] = rows.pointers() else { return None };
     let is_only = first == last && others.iter().all(|row| row == first);
@@ -215,7 +216,7 @@ fn bits(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>, f: im
     match_flat!(flat, values => apply!(values), _s => unreachable!("strings have no bits"), _a => unreachable!("nor lists"))
 }
 
-/// Replaces the state of each valid row by `f(old, value as a float)`.
+/// Replaces the state of each valid row with `f(old, value as a float)`.
 #[inline(always)]
 fn floats<T: Copy>(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(T, f64) -> T) {
     macro_rules! apply {

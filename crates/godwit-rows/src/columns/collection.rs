@@ -1,4 +1,4 @@
-//! Rows of one layout by column.
+//! Rows of one layout, stored by column.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl ColumnCollection {
         self.rows
     }
 
-    /// True without rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
@@ -72,7 +72,7 @@ impl ColumnCollection {
         self.append_sized(columns, positions, &string_bytes)
     }
 
-    /// As [`append`](Self::append), for rows whose strings have these sizes; empty without string columns.
+    /// [`append`](Self::append) for rows whose strings have these sizes; empty if there are no string columns.
     pub(super) fn append_sized(
         &mut self,
         columns: &[Vector],
@@ -97,7 +97,7 @@ impl ColumnCollection {
         Ok(())
     }
 
-    /// A page laid out according to the rows so far, and to the next ones.
+    /// A page laid out according to the rows so far and the next ones.
     fn open_page(&mut self, next: &[u64]) -> Result<OpenPage> {
         let rows = self.rows + next.len() as u64;
         let average = (self.string_bytes + next.iter().sum::<u64>()).div_ceil(rows.max(1));
@@ -107,7 +107,7 @@ impl ColumnCollection {
         Ok(open)
     }
 
-    /// Unpins all pages; rows that are appended later begin a new page.
+    /// Unpins all pages; rows appended later begin a new page.
     pub fn close(&mut self) {
         self.pages.extend(self.open.take().map(|open| Arc::new(open.close())));
     }
@@ -122,7 +122,7 @@ impl ColumnCollection {
         self.pages.append(&mut other.pages);
     }
 
-    /// The rows in scans of about `bytes` each, in order; pages are destroyed when their rows have been seen.
+    /// The rows in scans of about `bytes` each, in order; pages are freed once their rows have been read.
     pub fn into_scans(mut self, bytes: u64) -> Vec<ColumnScan> {
         self.close();
         let parts = self.parts(bytes);
@@ -134,7 +134,7 @@ impl ColumnCollection {
         (0..parts).map(scan).collect()
     }
 
-    /// As [`into_scans`](Self::into_scans), but the rows are kept.
+    /// Like [`into_scans`](Self::into_scans), but keeps the rows.
     pub fn scans(&self, bytes: u64) -> Vec<ColumnScan> {
         assert!(self.open.is_none(), "a collection is closed before it is scanned");
         let parts = self.parts(bytes);
@@ -145,19 +145,20 @@ impl ColumnCollection {
         (0..parts).map(scan).collect()
     }
 
-    /// Number of scans of `bytes` bytes over which the pages are distributed: none without pages, and each has at least
-    /// one.
+    /// Number of scans of `bytes` bytes over which the pages are distributed: none if there are no pages, and each has
+    /// at least one.
     fn parts(&self, bytes: u64) -> usize {
         (self.bytes.div_ceil(bytes.max(1)) as usize).min(self.pages.len())
     }
 
-    /// Asks for the first pages to be read back while others are worked on: they will be scanned next.
+    /// Starts reading back the first pages while others are being processed: they will be scanned next.
     pub fn read_ahead(&self) {
         read_ahead(&self.manager, &self.pages, true);
     }
 }
 
-/// Puts the sizes of the strings of rows into `bytes`, replacing its content; nothing without string columns.
+/// Puts the sizes of the rows' strings into `bytes`, replacing its content; leaves it empty if there are no string
+/// columns.
 pub(super) fn string_bytes_of(layout: &ColumnLayout, columns: &[Vector], positions: &[u32], bytes: &mut Vec<u64>) {
     assert!(
         columns.iter().map(Vector::physical).eq(layout.columns().iter().copied()),

@@ -1,4 +1,4 @@
-//! Where the areas of a column page are.
+//! The layout of a column page's areas.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const LENGTH_BYTES: usize = size_of::<u32>();
 pub struct ColumnLayout {
     columns: Vec<PhysicalType>,
     strings: Vec<usize>,
-    /// Bytes of a row's values before each column; at the end, of all of them.
+    /// Bytes of a row's values before each column; at the end, those of all columns.
     offsets: Vec<usize>,
     has_flags: bool,
 }
@@ -33,7 +33,8 @@ pub(super) struct Areas {
 }
 
 impl ColumnLayout {
-    /// Columns of these types. `flags`: a byte per row, zero at first, that can be changed. Nested columns have no layout.
+    /// A layout of columns of these types. With `flags`, there is a byte per row, initially zero, that can be changed.
+    /// Nested columns have no layout.
     pub fn new(columns: &[PhysicalType], flags: bool) -> Result<Arc<Self>> {
         if columns.contains(&PhysicalType::Nested) {
             return Err(Error::unsupported("nested values in a join that is larger than memory")
@@ -75,7 +76,8 @@ impl ColumnLayout {
         8 * self.values_bytes() + self.columns.len() + 8 * usize::from(self.has_flags)
     }
 
-    /// A page for rows whose strings take `string_bytes` on average, with room for a first row of `first_string_bytes`.
+    /// The areas of a page for rows whose strings take `string_bytes` on average, with room for a first row of
+    /// `first_string_bytes`.
     pub(super) fn areas(&self, string_bytes: u64, first_string_bytes: u64) -> Areas {
         let row_bits = self.row_bits().max(1) as u64;
         let page_bits = 8 * PAGE_BYTES as u64;
@@ -97,7 +99,7 @@ impl ColumnLayout {
         first + column * capacity / 8..first + (column + 1) * capacity / 8
     }
 
-    /// The flags, where there are any.
+    /// The flags, if there are any.
     pub(super) fn flags(&self, capacity: usize) -> Range<usize> {
         let first = capacity * self.values_bytes() + self.columns.len() * capacity / 8;
         first..first + if self.has_flags { capacity } else { 0 }

@@ -1,4 +1,4 @@
-//! A page of rows by column: how they are written and read.
+//! A page of rows by column: writing and reading it.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) struct ColumnPage {
     page: Page,
     areas: Areas,
     rows: usize,
-    /// Which columns have a NULL on this page: only their validity bits are written.
+    /// Which columns have NULLs on this page: validity bits are written only for those.
     has_nulls: Vec<bool>,
 }
 
@@ -47,7 +47,7 @@ impl OpenPage {
         Ok(Self { pin, content, string_bytes: 0 })
     }
 
-    /// How many of the next `rows` rows, with strings of these sizes (empty without string columns), fit.
+    /// How many of the next `rows` rows fit, given the sizes of their strings (empty if there are no string columns).
     pub(super) fn room(&self, rows: usize, string_bytes: &[u64]) -> usize {
         let Areas { capacity, strings, bytes } = self.content.areas;
         let rows = rows.min(capacity - self.content.rows);
@@ -105,7 +105,7 @@ impl OpenPage {
         self.content.rows = rows.end;
     }
 
-    /// Nothing more will be appended.
+    /// Closes the page: nothing more will be appended.
     pub(super) fn close(self) -> ColumnPage {
         self.content
     }
@@ -126,8 +126,8 @@ impl ColumnPage {
         &self.page
     }
 
-    /// Some rows as columns. Their strings begin `string_bytes` after the start of the page's strings, and that is
-    /// advanced past them. They stay where they are: the result keeps the page pinned if there are long ones.
+    /// Some rows as columns. Their strings begin `string_bytes` after the start of the page's strings; `string_bytes`
+    /// is advanced past them. Strings stay where they are: the result keeps the page pinned if there are long ones.
     pub(super) fn read(
         &self,
         layout: &ColumnLayout,
@@ -180,8 +180,8 @@ impl ColumnPage {
         let area = layout.flags(self.areas.capacity);
         assert!(rows.end <= self.rows && area.len() >= self.rows && flags.len() == rows.len());
         let target = pin.as_ptr().wrapping_add(area.start + rows.start);
-        // SAFETY: the area lies inside the pinned page and the rows inside the area. Others who have the page pinned look at
-        // its strings only, which lie elsewhere.
+        // SAFETY: the area lies inside the pinned page and the rows inside the area. Others who have the page pinned
+        // only read its strings, which lie elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(flags.as_ptr(), target, flags.len()) }
     }
 }

@@ -12,7 +12,7 @@ use crate::partition_order::{PartitionOrder, partitions_inside};
 use crate::place::Order;
 use crate::radix::{SALT_SHIFT, page_partition};
 
-/// Rows in `2^bits` collections by [`partition_of`](crate::radix::partition_of) their hashes, which aren't kept. A
+/// Rows in `2^bits` collections by [`partition_of`](crate::radix::partition_of) their hashes, which aren't stored. A
 /// partition takes a page as soon as it gets its first row.
 pub struct PartitionedColumns {
     bits: u32,
@@ -38,8 +38,8 @@ impl PartitionedColumns {
         }
     }
 
-    /// Divides the rows of partition `partition` of `bits` bits by `more_bits` further ones of their hashes, which `hash`
-    /// computes. Its pages are destroyed on the way.
+    /// Divides the rows of partition `partition` of `bits` bits by `more_bits` further ones of their hashes, which
+    /// `hash` computes. Its pages are freed as it goes.
     pub fn refine(
         manager: &BufferManager,
         rows: ColumnCollection,

@@ -1,4 +1,4 @@
-//! Rows by column, block by block, in bounded memory.
+//! Reads rows by column, block by block, in bounded memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use super::ColumnLayout;
 use super::page::ColumnPage;
 use crate::page_walk::{PageOfRows, PageWalk};
 
-/// Reads rows block by block. Owns or shares the pages that are left; a page that isn't shared is destroyed when its
-/// last block is dropped.
+/// Reads rows block by block. Owns or shares the remaining pages; a page that isn't shared is destroyed when its last
+/// block is dropped.
 pub struct ColumnScan {
     layout: Arc<ColumnLayout>,
     pages: PageWalk<ColumnPage>,
     current: Option<Cursor>,
 }
 
-/// Where a scan is inside a page.
+/// The position of a scan within a page.
 struct Cursor {
     page: Arc<ColumnPage>,
     row: usize,
@@ -41,7 +41,7 @@ impl ColumnScan {
         Self { layout: layout.clone(), pages: PageWalk::new(manager, pages), current: None }
     }
 
-    /// The next rows, `rows_max` at most; `None` at the end.
+    /// The next rows, at most `rows_max`; `None` at the end.
     pub fn next_block(&mut self, rows_max: usize) -> Result<Option<ColumnBlock>> {
         loop {
             if let Some(cursor) = &mut self.current

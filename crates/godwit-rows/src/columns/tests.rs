@@ -1,4 +1,4 @@
-//! Columns against the values that were appended, with every page spilled as soon as its last pin is dropped.
+//! Tests columns against the values that were appended, with every page spilled as soon as its last pin is dropped.
 
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{CHUNK_ROWS, PhysicalType, Vector};
@@ -102,7 +102,7 @@ proptest! {
     }
 }
 
-/// Pages hold as many rows as their values leave room for, whatever the strings take.
+/// Pages are filled with as many rows as fit, whatever the size of their strings.
 #[test]
 #[cfg_attr(miri, ignore = "too much memory")]
 fn pages_are_full() {

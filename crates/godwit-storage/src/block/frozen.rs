@@ -1,8 +1,8 @@
 //! Blocks that are rarely read, compressed in memory.
 //!
 //! Encoded columns seldom compress much further, so a block is frozen only if that makes it smaller, and if thawing it
-//! is faster than reading it from its file: both are measured. A block for which that doesn't hold isn't tried again.
-//! LZ4 is tried first, since it thaws three times as fast as zstd.
+//! is faster than reading it from its file: both are measured. If not, the block isn't tried again. LZ4 is tried first,
+//! since it thaws three times as fast as zstd.
 
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ pub(super) struct Compressed {
     pub bytes: Vec<u8>,
 }
 
-/// How often thawing a block is measured before it counts as slow: other threads may have had the processor meanwhile.
+/// How often thawing a block is measured before it counts as slow: other threads may have used the processor meanwhile.
 const THAWS_MEASURED_MAX: usize = 3;
 
 /// Compresses a block; `None` if that doesn't pay off: if it saves too little, or thawing takes longer than reading the
@@ -52,7 +52,7 @@ pub(super) fn compress(content: &[u8], read_nanos: Option<u64>) -> Option<Compre
 }
 
 impl Frozen<CachedPage> {
-    /// Keeps what [`compress`] made, if there is room to spare.
+    /// Keeps the result of [`compress`], if there is room to spare.
     pub(super) fn in_cache(compressed: &Compressed, memory: &BufferManager) -> Result<Option<Self>> {
         let Compressed { codec, bytes } = compressed;
         let made = memory.cache(bytes.len(), MemoryTag::Table, |page| {
@@ -65,7 +65,7 @@ impl Frozen<CachedPage> {
         }))
     }
 
-    /// What it takes in memory; 0 if it was dropped meanwhile.
+    /// Bytes that it takes in memory; 0 if it has been dropped.
     pub(super) fn memory_bytes(&self) -> u64 {
         if self.page.is_loaded() { self.page.memory_bytes() } else { 0 }
     }
@@ -77,13 +77,13 @@ impl Frozen<CachedPage> {
 }
 
 impl Frozen<Page> {
-    /// Keeps what [`compress`] made, as a page that may be spilled.
+    /// Keeps the result of [`compress`] as a page that may be spilled.
     pub(super) fn in_pool(compressed: &Compressed, memory: &BufferManager) -> Result<Self> {
         let page = memory.large_page_of(&compressed.bytes, MemoryTag::Table)?;
         Ok(Self { page, codec: compressed.codec, bytes: compressed.bytes.len() })
     }
 
-    /// What it takes in memory; 0 if it was spilled.
+    /// Bytes that it takes in memory; 0 if it has been spilled.
     pub(super) fn memory_bytes(&self) -> u64 {
         if self.page.is_loaded() { self.page.bytes() as u64 } else { 0 }
     }
@@ -95,7 +95,7 @@ impl Frozen<Page> {
 }
 
 impl Frozen<PinnedPage> {
-    /// Decompresses the block into `content`, which is as long as a block.
+    /// Decompresses the block into `content`, which has the length of a block.
     pub(super) fn thaw_into(&self, content: &mut [u8]) -> Result<()> {
         self.codec.decode(&self.page.as_slice()[..self.bytes], &mut content[..BLOCK_BYTES])
     }

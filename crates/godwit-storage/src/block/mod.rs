@@ -1,15 +1,16 @@
-//! Blocks that tables hold, and where they are.
+//! The blocks of tables, and where they are stored.
 //!
 //! ```text
 //!   Blocks::of_file    a block of the database file; in memory a copy in the pool, which leaves before intermediates do
 //!   Blocks::of_pool    a page of the pool, which goes to a temporary file: databases in memory, intermediates of loads
 //! ```
 //!
-//! In memory, a block is as it is stored, or *frozen*: compressed, when it turns out not to be read (`frozen.rs`).
+//! In memory, a block is either as it is stored, or *frozen*: compressed, if it turns out not to be read (`frozen.rs`).
 //! Readers see the same bytes either way.
 //!
-//! A [`Block`] is held by everything that may still read it: versions of tables, snapshots of queries. When the last holder
-//! is gone, its place is free again: at once if nothing on the disk ever pointed to it, else after the next checkpoint.
+//! A [`Block`] is held by everything that may still read it: versions of tables, snapshots of queries. When the last
+//! holder is gone, its place is freed: at once if nothing on disk ever pointed to it, otherwise after the next
+//! checkpoint.
 
 mod frozen;
 
@@ -32,9 +33,9 @@ pub struct Blocks {
     /// `None`: blocks are pages of the pool.
     file: Option<Arc<DatabaseFile>>,
     memory: BufferManager,
-    /// Of pages of the pool.
+    /// The tag of pages in the pool.
     tag: MemoryTag,
-    /// Blocks met when the file was opened: the checkpoint and records of the log may point to the same ones.
+    /// Blocks encountered when the file was opened: the checkpoint and log records may point to the same ones.
     adopted: Arc<Mutex<HashMap<BlockNumber, Weak<Block>>>>,
 }
 
@@ -56,7 +57,7 @@ enum Place {
     Pool(RwLock<PoolContent>),
 }
 
-/// What the pool has of a block of a file. Each may be dropped at any time.
+/// The pool's copies of a file block. Each may be dropped at any time.
 #[derive(Default)]
 struct Copies {
     /// As it is stored.
@@ -69,15 +70,15 @@ enum PoolContent {
     Compact(Page),
     Frozen {
         stored: Frozen<Page>,
-        /// A copy for readers that need it in spite of that.
+        /// A thawed copy for readers that need the block anyway.
         thawed: Option<CachedPage>,
     },
 }
 
-/// What freezing a block achieved.
+/// The result of freezing a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freezing {
-    /// It takes this many bytes less of memory.
+    /// It takes this many fewer bytes of memory.
     Saved(u64),
     /// It stays as it is: frozen already, not in memory, or freezing doesn't pay off.
     Nothing,
@@ -111,7 +112,7 @@ impl Blocks {
         Self { file: None, memory, tag, adopted: Arc::default() }
     }
 
-    /// The same; pages of the pool that are written from now on count for `object`.
+    /// The same, except that pool pages written from now on are charged to `object`.
     pub fn for_object(&self, object: &Arc<Object>) -> Self {
         Self { memory: self.memory.for_object(object), ..self.clone() }
     }
@@ -126,7 +127,7 @@ impl Blocks {
         self.file.as_ref()
     }
 
-    /// Writes a block; what `content` lacks of [`BLOCK_BYTES`] is zeros.
+    /// Writes a block; `content` is padded with zeros to [`BLOCK_BYTES`].
     pub fn write(&self, mut content: Vec<u8>) -> Result<Arc<Block>> {
         let Some(file) = &self.file else {
             let page = self.memory.page_of(&content, self.tag)?;
@@ -137,8 +138,8 @@ impl Blocks {
         Ok(Arc::new(Block::in_file(file.clone(), pointer, false)))
     }
 
-    /// A block that a checkpoint or a record of the log points to, met when the file was opened. Fails if another one is
-    /// at the same place.
+    /// A block that a checkpoint or a log record points to, encountered when the file was opened. Fails if there is
+    /// another one at the same place.
     pub fn adopt(&self, pointer: BlockPointer) -> Result<Arc<Block>> {
         let file = self.file.as_ref().expect("only files are opened");
         let mut adopted = self.adopted.lock();
@@ -173,14 +174,14 @@ impl Block {
         }
     }
 
-    /// Something on the disk points, or may point, to the block from now on.
+    /// From now on, something on disk points, or may point, to the block.
     pub fn mark_saved(&self) {
         if let Place::File { is_saved, .. } = &self.place {
             is_saved.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Has the system read the block, unless the pool has it.
+    /// Asks the system to read the block ahead, unless it is in the pool.
     pub(crate) fn read_ahead(&self) {
         if let Place::File { file, pointer, copies, .. } = &self.place {
             let copies = copies.lock();
@@ -190,7 +191,7 @@ impl Block {
         }
     }
 
-    /// The content. Fails if it isn't what was written. What is cached counts for the object of `memory`.
+    /// Reads the content. Fails if it isn't what was written. Cached copies are charged to the object of `memory`.
     pub fn read(&self, memory: &BufferManager) -> Result<BlockBytes> {
         match &self.place {
             Place::File { file, pointer, copies, .. } => read_from_file(file, *pointer, copies, memory),
@@ -198,7 +199,8 @@ impl Block {
         }
     }
 
-    /// Compresses the block's copy in memory, if that makes it enough smaller; a copy thawed since is dropped.
+    /// Compresses the block's copy in memory, if that makes it sufficiently smaller; a copy thawed since then is
+    /// dropped.
     pub fn freeze(&self, memory: &BufferManager) -> Result<Freezing> {
         if self.stays_compact.load(Ordering::Relaxed) {
             return Ok(Freezing::Nothing);
@@ -226,8 +228,8 @@ impl Block {
             None => self.stays_compact.store(true, Ordering::Relaxed),
             Some(made) => {
                 drop(pinned);
-                // The old copy goes first, so that there is room for the new one; if there still is none, the file has
-                // it.
+                // The old copy is dropped first, to make room for the new one; if there still isn't any, the file has
+                // the block.
                 copies.lock().compact = None;
                 copies.lock().frozen = Frozen::in_cache(&made, memory)?;
             }
@@ -237,7 +239,7 @@ impl Block {
 
     fn freeze_content(&self, content: &RwLock<PoolContent>, memory: &BufferManager) -> Result<()> {
         let page = match &mut *content.write() {
-            // What was spilled takes no memory.
+            // Spilled pages take no memory.
             PoolContent::Compact(page) if page.is_loaded() => page.clone(),
             PoolContent::Compact(_) => return Ok(()),
             PoolContent::Frozen { thawed, .. } => {
@@ -256,10 +258,10 @@ impl Block {
         Ok(())
     }
 
-    /// Makes sure that, if the block is in memory, it is there as it is stored.
+    /// Makes sure that the block, if it is in memory, is there as it is stored.
     pub fn thaw(&self, memory: &BufferManager) -> Result<()> {
         match &self.place {
-            // What isn't in memory in that form is read from the file when it is needed.
+            // If it isn't in memory in that form, it is read from the file when needed.
             Place::File { copies, .. } => copies.lock().frozen = None,
             Place::Pool(content) => {
                 let stored = match &*content.read() {
@@ -288,7 +290,7 @@ impl Block {
         }
     }
 
-    /// What the block takes of memory.
+    /// The memory that the block takes.
     pub fn memory(&self) -> BlockMemory {
         let of_copy = |page: &Option<CachedPage>| match page {
             Some(page) if page.is_loaded() => page.memory_bytes(),
@@ -334,7 +336,7 @@ fn read_from_file(
 }
 
 fn read_from_pool(content: &RwLock<PoolContent>, memory: &BufferManager) -> Result<BlockBytes> {
-    // The lock is held for moments only: pages may have to come back from the disk.
+    // The lock is held only briefly: pages may have to be read back from disk.
     let stored = match &*content.read() {
         PoolContent::Compact(page) => Err(page.clone()),
         PoolContent::Frozen { stored, thawed } => match thawed.as_ref().and_then(CachedPage::pin) {
@@ -354,7 +356,8 @@ fn read_from_pool(content: &RwLock<PoolContent>, memory: &BufferManager) -> Resu
     cached_or_copied(memory, |buffer| frozen.thaw_into(buffer), keep)
 }
 
-/// A block that `fill` writes: in a cached page, which `keep` gets, or a copy if there is no room to spare.
+/// A block that `fill` writes: either in a cached page, which is passed to `keep`, or as a copy if there is no room to
+/// spare.
 fn cached_or_copied(
     memory: &BufferManager,
     fill: impl Fn(&mut [u8]) -> Result<()>,

@@ -1,4 +1,4 @@
-//! Numbers of blocks, pointers to them, and which of them are free.
+//! Block numbers, block pointers, and the free blocks.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -63,7 +63,7 @@ impl BlockPointer {
 
 /// The blocks of a file that aren't in use.
 pub(super) struct FreeBlocks {
-    /// Blocks of the file, the first included.
+    /// Number of blocks in the file, including the first.
     blocks: u32,
     free: BTreeSet<u32>,
 }
@@ -90,7 +90,7 @@ impl FreeBlocks {
         }
     }
 
-    /// The first free block, so that the file stays short; a new one at the end if there is none. `None` if the numbers
+    /// The first free block, to keep the file short; a new one at the end if there is none. `None` if block numbers
     /// have run out.
     pub(super) fn allocate(&mut self) -> Option<BlockNumber> {
         if let Some(block) = self.free.pop_first() {
@@ -105,7 +105,7 @@ impl FreeBlocks {
         assert!(block.0 < self.blocks && self.free.insert(block.0), "block {block} is released once");
     }
 
-    /// Forgets the free blocks at the end; returns how many blocks are left.
+    /// Drops the free blocks at the end; returns how many blocks are left.
     pub(super) fn cut_tail(&mut self) -> u32 {
         while self.free.last().is_some_and(|&last| last + 1 == self.blocks) {
             self.free.pop_last();

@@ -1,4 +1,4 @@
-//! The header: which checkpoint is the newest, and where its root is.
+//! The file header, which points to the root of the newest checkpoint.
 
 use std::path::Path;
 
@@ -8,17 +8,15 @@ use super::blocks::{BlockNumber, BlockPointer};
 use super::stream::StreamPointer;
 use crate::{CheckpointNumber, checksum};
 
-/// Bytes of a header, of which disks write all or nothing. Only the first [`USED_BYTES`] are used.
+/// Bytes of a header, which disks write atomically. Only the first [`USED_BYTES`] are used.
 pub(super) const HEADER_BYTES: usize = 4096;
 
-/// "Godwit", and bytes that no text file and no conversion of line ends leaves alone.
+/// "Godwit", and bytes that don't occur in text files or don't survive a conversion of line ends.
 const MAGIC: [u8; 12] = *b"GODWIT\r\n\x1a\n\0\xff";
 
-/// The format that this version writes, and the newest one that it reads.
-///
-/// 1: the first. 2: rules and deleted rows of tables. 3: all that records of the log say in the root, too: deltas, schemas.
-/// 4: columns of nested types. 5: SQL types of columns that Arrow's types don't say. 6: whether parts have codes;
-/// encodings 8 to 13.
+/// The format that this version writes, and the newest one that it reads. 1: the first. 2: rules and deleted rows of
+/// tables. 3: everything that log records can say is in the root, too: deltas, schemas. 4: columns of nested types. 5:
+/// SQL types of columns that Arrow's types can't express. 6: whether parts have codes; encodings 8 to 13.
 const FORMAT_VERSION: u32 = 6;
 
 /// Magic, version, checkpoint, blocks, root flag, root pointer, root bytes, checksum.
@@ -28,7 +26,7 @@ const USED_BYTES: usize = 12 + 4 + 8 + 4 + 4 + 12 + 8 + 8;
 pub(super) struct FileHeader {
     pub checkpoint: CheckpointNumber,
     pub root: Option<StreamPointer>,
-    /// Blocks of the file, the first included.
+    /// Number of blocks in the file, including the first.
     pub blocks: u32,
 }
 

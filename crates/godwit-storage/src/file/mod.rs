@@ -9,9 +9,9 @@
 //!        └── write_block, by any thread at any time ──▶ free_block (never mattered) │ retire (free after a checkpoint)
 //! ```
 //!
-//! Invariants: a block that the newest checkpoint or its log uses is never written; a block pointer carries the
-//! checksum of the block, so that damage is found on the first read and named; the free blocks are those that neither
-//! uses, as reported when the file is opened ([`DatabaseFile::mark_used`]).
+//! Invariants: a block that the newest checkpoint or its log uses is never written; a block pointer carries the block's
+//! checksum, so that damage is detected and reported on the first read; the free blocks are those that neither uses, as
+//! reported when the file is opened ([`DatabaseFile::mark_used`]).
 
 mod blocks;
 mod header;
@@ -35,7 +35,8 @@ use crate::CheckpointNumber;
 use blocks::FreeBlocks;
 use header::{FileHeader, HEADER_BYTES};
 
-/// The running average of read times covers about this many reads: enough to forget a slow one within a scan.
+/// The running average of read times covers about this many reads: few enough that a slow one is forgotten within a
+/// scan.
 const READS_AVERAGED: u64 = 32;
 
 /// An open database file.
@@ -44,7 +45,7 @@ pub struct DatabaseFile {
     path: PathBuf,
     is_read_only: bool,
     state: Mutex<State>,
-    /// Running average of what it takes to read a block; 0: none was read.
+    /// Running average of the time to read a block; 0 if none was read.
     read_nanos: AtomicU64,
     /// Held by the checkpoint that is being written. Taken before `state`.
     checkpointing: Mutex<()>,
@@ -55,9 +56,9 @@ struct State {
     /// Where the next header goes.
     next_slot: u64,
     free: FreeBlocks,
-    /// Used by the newest checkpoint or its log and by nothing that is in memory: free after the next checkpoint.
+    /// Blocks used by the newest checkpoint or its log, but by nothing in memory: free after the next checkpoint.
     retired: Vec<BlockNumber>,
-    /// A header may or may not have been written.
+    /// It is unknown whether a header was written.
     is_uncertain: bool,
 }
 
@@ -68,14 +69,14 @@ impl DatabaseFile {
         let header = FileHeader { checkpoint: CheckpointNumber::FIRST, root: None, blocks: 1 };
         let written = file.truncate(BLOCK_BYTES as u64).and_then(|()| file.write_at(&header.to_bytes(0), 0));
         if let Err(error) = written.and_then(|()| file.sync()) {
-            // The name was created a moment ago and isn't in use yet.
+            // The file was created a moment ago and isn't in use yet.
             let _ = files.remove(path);
             return Err(io_error("create", path, &error));
         }
         Ok(Self::assemble(file, path, false, header, 0, header.blocks))
     }
 
-    /// Opens a file. Its user then says which blocks are in use.
+    /// Opens a file. The caller then reports which blocks are in use.
     pub fn open(files: &dyn FileSystem, path: &Path, is_read_only: bool) -> Result<Self> {
         let mode = if is_read_only { OpenMode::Read } else { OpenMode::Write };
         let file = files.open(path, mode).map_err(|error| open_error(path, &error))?;
@@ -100,7 +101,7 @@ impl DatabaseFile {
         Self { file, path: path.to_owned(), is_read_only, state, read_nanos: AtomicU64::new(0), checkpointing }
     }
 
-    /// True if nothing can be written.
+    /// True if the file can't be written.
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
     }
@@ -110,30 +111,30 @@ impl DatabaseFile {
         &self.path
     }
 
-    /// The newest checkpoint and the root of what it holds; `None` if it is empty.
+    /// The newest checkpoint and its root; `None` if it is empty.
     pub fn newest(&self) -> (CheckpointNumber, Option<StreamPointer>) {
         let state = self.state.lock();
         (state.header.checkpoint, state.header.root)
     }
 
-    /// Blocks of the file, the first included, and how many of them are free.
+    /// Number of blocks in the file, including the first, and how many of them are free.
     pub fn block_counts(&self) -> (u32, u32) {
         let state = self.state.lock();
         (state.free.blocks(), state.free.free())
     }
 
-    /// Reports that the newest checkpoint uses a block. To be called for all of them after the file was opened and
+    /// Reports that the newest checkpoint uses a block. Must be called for all of them after opening the file and
     /// before the first checkpoint. Fails if the file has no such block, or if it is used twice.
     pub fn mark_used(&self, pointer: BlockPointer) -> Result<()> {
         self.state.lock().free.mark_used(pointer.block).map_err(|what| self.corrupt(pointer.block, what))
     }
 
-    /// As [`mark_used`](Self::mark_used), for the blocks of a stream.
+    /// [`mark_used`](Self::mark_used) for the blocks of a stream.
     pub fn mark_stream_used(&self, stream: &StreamPointer) -> Result<()> {
         self.stream_blocks(stream)?.into_iter().try_for_each(|pointer| self.mark_used(pointer))
     }
 
-    /// Has the system read a block that will be needed soon.
+    /// Asks the system to read ahead a block that will be needed soon.
     pub fn read_ahead(&self, pointer: BlockPointer) {
         self.file.will_need(pointer.block.offset(), BLOCK_BYTES as u64);
     }
@@ -158,7 +159,7 @@ impl DatabaseFile {
 
     fn note_read(&self, took: Duration) {
         let (nanos, before) = (took.as_nanos() as u64, self.read_nanos.load(Ordering::Relaxed));
-        // A note may be lost to that of another reader: it is only an average.
+        // Concurrent readers may lose an update: it is only an average.
         let average = if before == 0 { nanos } else { before - before / READS_AVERAGED + nanos / READS_AVERAGED };
         self.read_nanos.store(average, Ordering::Relaxed);
     }
@@ -169,7 +170,7 @@ impl DatabaseFile {
     }
 
     /// Writes a block to a free place. It is durable after the next sync, and counts once a checkpoint or a record of
-    /// the log points to it; up to that moment it belongs to the caller, who gives it back by
+    /// the log points to it; until then it belongs to the caller, who gives it back with
     /// [`free_block`](Self::free_block).
     pub fn write_block(&self, content: &[u8]) -> Result<BlockPointer> {
         assert!(content.len() == BLOCK_BYTES, "a block is written as a whole");
@@ -194,15 +195,15 @@ impl DatabaseFile {
         self.state.lock().retired.push(block);
     }
 
-    /// Returns when all blocks written before are on the disk.
+    /// Returns when all blocks written so far are on disk.
     pub fn sync(&self) -> Result<()> {
         self.file.sync().map_err(|error| io_error("write", &self.path, &error))
     }
 
     /// Begins a checkpoint. One at a time: another thread's call waits until this one is over.
     ///
-    /// Fails if the file is open for reading only, or if the switch to an earlier checkpoint failed halfway: then the disk
-    /// may hold either, and the file has to be opened again to see.
+    /// Fails if the file is open for reading only, or if the switch to an earlier checkpoint failed halfway: then the
+    /// disk may hold either, and the file has to be opened again to see.
     pub fn begin(&self) -> Result<Checkpoint<'_>> {
         let turn = self.checkpointing.lock();
         self.check_writable()?;
@@ -232,9 +233,9 @@ impl DatabaseFile {
     }
 }
 
-/// The newer of the sound headers, and its slot.
+/// The newer of the valid headers, and its slot.
 ///
-/// If the newer one is damaged, the older one counts here; the log, which continues the newer one, then tells.
+/// If the newer one is damaged, this returns the older one; the log, which continues the newer one, then reveals that.
 fn read_headers(file: &dyn DurableFile, path: &Path) -> Result<(FileHeader, u64)> {
     let mut newest: Option<(FileHeader, u64)> = None;
     let mut complaint = None;
@@ -257,7 +258,7 @@ fn read_headers(file: &dyn DurableFile, path: &Path) -> Result<(FileHeader, u64)
     newest.ok_or_else(|| complaint.unwrap_or_else(no_database))
 }
 
-/// A checkpoint being written. Dropped without [`commit`](Self::commit), it leaves the file as it was.
+/// A checkpoint being written. If dropped without [`commit`](Self::commit), it leaves the file as it was.
 pub struct Checkpoint<'a> {
     file: &'a DatabaseFile,
     _turn: MutexGuard<'a, ()>,
@@ -278,19 +279,19 @@ impl Checkpoint<'_> {
         Ok(pointer)
     }
 
-    /// Reports that the checkpoint no longer uses a block that the one before did.
+    /// Reports that the checkpoint no longer uses a block of the previous one.
     pub fn release(&mut self, block: BlockNumber) {
         self.released.push(block);
     }
 
-    /// As [`release`](Self::release), for the blocks of a stream.
+    /// [`release`](Self::release) for the blocks of a stream.
     pub fn release_stream(&mut self, stream: &StreamPointer) -> Result<()> {
         self.released.extend(self.file.stream_blocks(stream)?.into_iter().map(|pointer| pointer.block));
         Ok(())
     }
 
-    /// Makes this checkpoint the newest. When it returns, the new state survives whatever happens. What was retired
-    /// before is free from then on: the new state must not use it.
+    /// Makes this checkpoint the newest. Once it returns, the new state survives whatever happens. Blocks retired
+    /// before are free from then on: the new state must not use them.
     pub fn commit(mut self, root: Option<StreamPointer>) -> Result<CheckpointNumber> {
         let file = &self.file.file;
         let io = |error: &std::io::Error| io_error("write", &self.file.path, error);
@@ -314,8 +315,8 @@ impl Checkpoint<'_> {
         }
         state.header = header;
         state.next_slot = 1 - slot;
-        // Free blocks at the end go back to the file system; whether they do doesn't affect correctness. They can't be
-        // allocated meanwhile: the state is locked.
+        // Free blocks at the end are returned to the file system; failing to do so doesn't affect correctness. They
+        // can't be allocated meanwhile: the state is locked.
         let blocks = state.free.cut_tail();
         let _ = file.truncate(blocks as u64 * BLOCK_BYTES as u64);
         Ok(header.checkpoint)

@@ -1,14 +1,14 @@
-//! Streams: metadata of any length over blocks.
+//! Streams: metadata of any length, stored in blocks.
 //!
-//! The blocks of a stream are listed in an index block, whose pointer is in the stream's parent: so the checksum of every
-//! block lives outside of it, up to the header.
+//! The blocks of a stream are listed in an index block, whose pointer is in the stream's parent: so the checksum of
+//! every block lives outside of it, up to the header.
 
 use godwit_common::{Error, Result};
 
 use super::blocks::POINTER_BYTES;
 use super::{BLOCK_BYTES, BlockPointer, Checkpoint, DatabaseFile};
 
-/// Blocks that an index has room for, and so the longest stream: 5.4 GiB.
+/// Number of blocks that an index has room for, which limits a stream to 5.4 GiB.
 const STREAM_BLOCKS_MAX: usize = BLOCK_BYTES / POINTER_BYTES;
 
 /// Where a stream is.
@@ -34,7 +34,7 @@ impl DatabaseFile {
         Ok(content)
     }
 
-    /// The blocks of a stream, the index included.
+    /// The blocks of a stream, including the index.
     pub(super) fn stream_blocks(&self, stream: &StreamPointer) -> Result<Vec<BlockPointer>> {
         let mut blocks = self.content_pointers(stream)?;
         blocks.push(stream.index);

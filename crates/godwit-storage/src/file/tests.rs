@@ -16,7 +16,7 @@ fn content(seed: u64, bytes: usize) -> Vec<u8> {
     (0..bytes as u64).map(|at| (at.wrapping_mul(seed | 1) >> 3) as u8).collect()
 }
 
-/// Replaces what the file holds by a stream and returns it.
+/// Replaces the content of the file with a stream; returns the new checkpoint.
 fn replace(file: &DatabaseFile, bytes: &[u8]) -> Result<CheckpointNumber> {
     let (_, old) = file.newest();
     let mut checkpoint = file.begin()?;
@@ -27,7 +27,7 @@ fn replace(file: &DatabaseFile, bytes: &[u8]) -> Result<CheckpointNumber> {
     checkpoint.commit(Some(root))
 }
 
-/// Opens a file and reads what it holds.
+/// Opens a file and reads its content.
 fn reopen(disk: &dyn FileSystem) -> Result<(DatabaseFile, CheckpointNumber, Vec<u8>)> {
     let file = DatabaseFile::open(disk, path(), false)?;
     let (number, root) = file.newest();
@@ -105,7 +105,7 @@ fn a_full_or_broken_disk_fails_one_checkpoint_only() {
             replace(&file, &content(1, 5000)).unwrap();
             disk.fail(at, fault);
             let failed = replace(&file, &content(2, BLOCK_BYTES + 1));
-            // What follows the switch of the header may fail without harm.
+            // Steps after the header switch may fail without harm.
             if let Err(error) = &failed {
                 let expected = if fault == DiskFault::Full { ErrorKind::Resource } else { ErrorKind::Io };
                 assert_eq!(error.kind(), expected, "{error}");
@@ -127,8 +127,8 @@ fn a_full_or_broken_disk_fails_one_checkpoint_only() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// The plug is pulled anywhere in a series of checkpoints: the last one that was acknowledged is there, or the one
-    /// that was being made.
+    /// The plug is pulled anywhere in a series of checkpoints: the last acknowledged one is there, or the one that was
+    /// being written.
     #[test]
     fn a_power_failure_loses_no_checkpoint(
         lengths in prop::collection::vec(0usize..3 * BLOCK_BYTES, 1..6),

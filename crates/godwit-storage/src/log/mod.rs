@@ -1,4 +1,4 @@
-//! The write-ahead log: what was committed since the newest checkpoint.
+//! The write-ahead log: the commits since the newest checkpoint.
 //!
 //! ```text
 //!   header   magic, format, number of the checkpoint that the log continues, checksum
@@ -11,20 +11,21 @@
 //!   opening: replay: records up to the first that isn't sound, which a crash has torn; the rest is cut off
 //! ```
 //!
-//! A crash may leave any part of what wasn't synced, so records after a torn one may be whole. What was synced once and
-//! isn't sound is not torn but damaged, which is an error, as it was acknowledged. Two things say up to where the log
-//! was synced:
+//! A crash may leave any part of the unsynced bytes, so records after a torn one may be whole. A record that was synced
+//! but isn't valid is not torn but damaged, which is an error, because it was acknowledged. Two things tell how far the
+//! log was synced:
 //!
-//! - The note, which is written after each sync and reaches the disk with the next one, or when the system writes it. So
-//!   it never promises too much, and it promises everything if the process died and the system lives on.
-//! - Each record says what was synced when it was appended. After a power failure, only the records of the last sync may be
-//!   without a witness: damage to them can't be told from a tear then.
+//! - The note, which is written after each sync and reaches the disk with the next one, or when the system writes it
+//!   back. So it never promises too much, and it is up to date if only the process died, not the system.
+//! - Each record says how far the log was synced when it was appended. After a power failure, only the records of the
+//!   last sync may be unattested: damage to them can't then be told from a tear.
 //!
-//! A record that overwrites room changes neither length nor extents of the file, so that its sync is one write to the disk
-//! and none to the file system's journal. There is room only while the log is in use: a checkpoint cuts the file short.
+//! A record that overwrites preallocated room changes neither the length nor the extents of the file, so that its sync
+//! is a single write to the disk, with none to the file system's journal. There is room only while the log is in use: a
+//! checkpoint truncates the file.
 //!
-//! A sync that fails poisons the log: it is unknown what is on the disk, so nothing more is acknowledged until the
-//! database is opened again and the log is read from the disk.
+//! A failed sync poisons the log: it is unknown what is on disk, so nothing more is acknowledged until the database is
+//! reopened and the log is read from disk.
 
 #[cfg(test)]
 mod tests;
@@ -41,8 +42,8 @@ use crate::{CheckpointNumber, checksum};
 const MAGIC: [u8; 8] = *b"GODWITLG";
 
 /// 1: the first. 2: changes 7 (rules) and 8 (delete). 3: changes 9 to 16 (schemas, sequences, generated columns,
-/// encodings, moved row groups). 4: columns of nested types. 5: SQL types of columns that Arrow's types don't say. 6: the
-/// note. 7: whether parts have codes; encodings 8 to 13.
+/// encodings, moved row groups). 4: columns of nested types. 5: SQL types of columns that Arrow's types can't express.
+/// 6: the note. 7: whether parts have codes; encodings 8 to 13.
 const FORMAT_VERSION: u32 = 7;
 
 /// The first format whose logs have a note.
@@ -57,18 +58,18 @@ const NOTE_BYTES: u64 = 8 + 8;
 /// Where records begin.
 const RECORDS_AT: u64 = HEADER_BYTES + NOTE_BYTES;
 
-/// What precedes a payload.
+/// Bytes that precede a payload.
 const FRAME_BYTES: usize = 8 + 4 + 8 + 8;
 
-/// Longest payload. Bulk loads don't go through the log.
+/// Maximum length of a payload. Bulk loads don't go through the log.
 pub const RECORD_BYTES_MAX: usize = 1 << 30;
 
-/// When there is no room left, as much is added as there are records, within these bounds: little for databases with
-/// few commits, and rarely for databases with many.
+/// When there is no room left, room is added in proportion to the records, within these bounds: little for databases
+/// with few commits, and rarely for databases with many.
 const ROOM_BYTES_MIN: u64 = 64 << 10;
 const ROOM_BYTES_MAX: u64 = 1 << 20;
 
-/// Bytes read at once when looking for the end of a log.
+/// Bytes read at once when searching for the end of a log.
 const SCAN_BYTES: u64 = 1 << 20;
 
 /// A position in the log; stands for all records before it.
@@ -85,10 +86,10 @@ pub struct Log {
 
 struct State {
     checkpoint: CheckpointNumber,
-    /// Where records begin; directly behind the header in a log of an old format, which has no note.
+    /// Where records begin; directly after the header in a log of an old format, which has no note.
     begin: u64,
     end: u64,
-    /// Where room ends, and the file.
+    /// Where the room, and with it the file, ends.
     room_end: u64,
     synced_end: u64,
     is_syncing: bool,
@@ -101,7 +102,7 @@ struct State {
 pub enum LogEnd {
     /// With a whole record, or without any.
     Clean,
-    /// This many bytes after the last whole record weren't a record: a commit that a crash interrupted.
+    /// This many bytes after the last whole record aren't a record: a commit that a crash interrupted.
     Torn(u64),
 }
 
@@ -114,10 +115,11 @@ impl Log {
         Ok(log)
     }
 
-    /// Opens the log of a database whose newest checkpoint is `checkpoint`, and hands each record to `replay`. A log of an
-    /// older checkpoint is emptied: that checkpoint holds all that it says. With `is_read_only`, the file isn't changed.
+    /// Opens the log of a database whose newest checkpoint is `checkpoint`, and hands each record to `replay`. A log of
+    /// an older checkpoint is emptied: the newest checkpoint contains everything in it. With `is_read_only`, the file
+    /// isn't changed.
     ///
-    /// Fails if the log is damaged, or continues a checkpoint that the file doesn't have: the file was replaced.
+    /// Fails if the log is damaged, or continues a checkpoint that the file doesn't have because the file was replaced.
     pub fn open(
         files: &dyn FileSystem,
         path: &Path,
@@ -132,7 +134,7 @@ impl Log {
         let mut start = vec![0; RECORDS_AT.min(bytes) as usize];
         file.read_at(&mut start, 0).map_err(io)?;
         let log = Self::assemble(file, path, checkpoint);
-        // It was there, whole, before the database file.
+        // It existed, complete, before the database file did.
         let header = Header::read(&start, path)?.ok_or_else(|| damaged_header(path))?;
         if header.checkpoint > checkpoint {
             let message = format!(
@@ -143,7 +145,7 @@ impl Log {
             );
             return Err(Error::corrupt(message).with_hint("put the database file back that belongs to this log"));
         }
-        // The checkpoint holds all that an older log says.
+        // The checkpoint contains everything in an older log.
         if header.checkpoint < checkpoint {
             if !is_read_only {
                 log.write_header(checkpoint).map_err(|error| io_error("write", path, &error))?;
@@ -167,7 +169,8 @@ impl Log {
             room_end = at;
         }
         if !is_read_only {
-            // The next record will say that all of this is on the disk; after a kill, some may have been in memory only.
+            // The next record will claim that all of this is on disk; after a kill, some of it may only have been in
+            // memory.
             let cut = if room_end < bytes { log.file.truncate(at) } else { Ok(()) };
             cut.and_then(|()| log.file.sync()).map_err(|error| io_error("write", path, &error))?;
         }
@@ -175,8 +178,7 @@ impl Log {
         Ok((log, end))
     }
 
-    /// Removes the log of a database that doesn't exist because its creation was interrupted, if nothing is in it;
-    /// returns whether it did.
+    /// Removes the log of a database whose creation was interrupted, if the log is empty; returns whether it did.
     pub fn remove_unfinished(files: &dyn FileSystem, path: &Path) -> Result<bool> {
         let file = files.open(path, OpenMode::Write).map_err(|error| io_error("open", path, &error))?;
         let io = |error| io_error("read", path, &error);
@@ -189,7 +191,7 @@ impl Log {
         Ok(true)
     }
 
-    /// The position after the last byte from `at` on that isn't zero.
+    /// The position after the last nonzero byte at or after `at`.
     fn content_end(&self, mut at: u64, bytes: u64) -> Result<u64> {
         let mut end = at;
         let mut buffer = vec![0; SCAN_BYTES.min(bytes - at) as usize];
@@ -204,8 +206,8 @@ impl Log {
         Ok(end)
     }
 
-    /// Fails if the bytes from `at` on were synced before: then they are damaged, not torn. A record that says so
-    /// begins before `content_end`; it may end after it, as a payload may end with zeros.
+    /// Fails if the bytes at `at` were synced before: then they are damaged, not torn. A record that says so begins
+    /// before `content_end`; it may end after it, because a payload may end with zeros.
     fn check_tear(&self, at: u64, content_end: u64, bytes: u64) -> Result<()> {
         let marker = marker(self.checkpoint()).to_le_bytes();
         let mut rest = vec![0; (content_end - at) as usize];
@@ -263,7 +265,7 @@ impl Log {
             let room = (end - state.begin).clamp(ROOM_BYTES_MIN, ROOM_BYTES_MAX);
             record.resize(record.len() + room as usize, 0);
         }
-        // What a failed write leaves behind is overwritten by the next one, or torn.
+        // Whatever a failed write leaves behind is overwritten by the next one, or counts as torn.
         self.file.write_at(&record, at).map_err(|error| io_error("write", &self.path, &error))?;
         state.room_end = state.room_end.max(at + record.len() as u64);
         state.end = end;
@@ -289,7 +291,7 @@ impl Log {
             drop(state);
             let outcome = self.file.sync();
             if outcome.is_ok() && begin == RECORDS_AT {
-                // Without it the commit is just as safe, only damage to it may be taken for a tear.
+                // Without it the commit is just as safe, but damage to it may be taken for a tear.
                 let _ = self.file.write_at(&note(self.checkpoint(), end), HEADER_BYTES);
             }
             state = self.state.lock();
@@ -306,7 +308,7 @@ impl Log {
         }
     }
 
-    /// Empties the log after a checkpoint has taken over all that it says. No commit may be under way.
+    /// Empties the log after a checkpoint has taken over its content. No commit may be in progress.
     pub fn restart(&self, checkpoint: CheckpointNumber) -> Result<()> {
         let mut state = self.state.lock();
         assert!(!state.is_syncing && checkpoint > state.checkpoint, "a checkpoint excludes commits");
@@ -319,7 +321,7 @@ impl Log {
         Ok(())
     }
 
-    /// Makes the log an empty one of a checkpoint.
+    /// Makes the log an empty one that continues a checkpoint.
     fn write_header(&self, checkpoint: CheckpointNumber) -> std::io::Result<()> {
         let mut header = Vec::with_capacity(HEADER_BYTES as usize);
         header.extend(MAGIC);
@@ -332,7 +334,7 @@ impl Log {
         self.file.sync()
     }
 
-    /// The record at `at`; `None` if there is no sound one.
+    /// The record at `at`; `None` if there is no valid one.
     fn read_record(&self, at: u64, bytes: u64) -> Result<Option<Record>> {
         let io = |error| io_error("read", &self.path, &error);
         if bytes - at < FRAME_BYTES as u64 {
@@ -362,35 +364,35 @@ impl State {
     }
 }
 
-/// A sound record.
+/// A valid record.
 struct Record {
     payload: Vec<u8>,
-    /// Up to where the log was synced when it was appended.
+    /// How far the log was synced when the record was appended.
     synced: u64,
 }
 
-/// What every record of a log begins with.
+/// The marker at the start of every record of a log.
 fn marker(checkpoint: CheckpointNumber) -> u64 {
     checksum(&checkpoint.0.to_le_bytes(), u64::from_le_bytes(MAGIC))
 }
 
-/// What a record's checksum is mixed with: what an earlier log left at the same place must not pass for a record.
+/// The place that is mixed into a record's checksum: remains of an earlier log at the same place must not pass for a
+/// record.
 fn place(checkpoint: CheckpointNumber, at: u64, synced: u64) -> u64 {
     marker(checkpoint) ^ at.rotate_left(32) ^ synced
 }
 
 /// The header of a log, with its note.
 struct Header {
-    /// Which checkpoint it continues.
+    /// The checkpoint that it continues.
     checkpoint: CheckpointNumber,
     records_at: u64,
-    /// Up to where commits were acknowledged, at least; `None` if the note isn't sound.
+    /// Commits were acknowledged at least up to here; `None` if the note isn't valid.
     acknowledged: Option<u64>,
 }
 
 impl Header {
-    /// Reads what is before the records; `None` if there is no header yet. A disk writes a header as a whole, or not at
-    /// all.
+    /// Reads everything before the records; `None` if there is no header yet. Disks write a header atomically.
     fn read(start: &[u8], path: &Path) -> Result<Option<Self>> {
         let Some((header, after)) = start.split_first_chunk::<{ HEADER_BYTES as usize }>() else { return Ok(None) };
         if header.iter().all(|&byte| byte == 0) {
@@ -417,7 +419,7 @@ impl Header {
     }
 }
 
-/// Says that everything before `acknowledged` is on the disk; means nothing in the log of another checkpoint.
+/// A note that everything before `acknowledged` is on disk; it isn't valid in the log of another checkpoint.
 fn note(checkpoint: CheckpointNumber, acknowledged: u64) -> [u8; NOTE_BYTES as usize] {
     let mut bytes = [0; NOTE_BYTES as usize];
     bytes[..8].copy_from_slice(&acknowledged.to_le_bytes());

@@ -36,7 +36,7 @@ fn commits_are_replayed_until_a_checkpoint_takes_them_over() {
     assert_eq!((end, found), (LogEnd::Clean, vec![b"one".to_vec(), Vec::new()]));
     commit(&log, b"three").unwrap();
     assert_eq!(reopen(&disk, FIRST).unwrap().2.len(), 3);
-    // A crash between the switch of the file's header and the restart of the log.
+    // A crash between the header switch and the restart of the log.
     assert_eq!(reopen(&disk, FIRST.next()).unwrap().2.len(), 0);
     let (log, _, _) = reopen(&disk, FIRST.next()).unwrap();
     commit(&log, b"four").unwrap();
@@ -57,7 +57,7 @@ fn a_failed_sync_stops_commits() {
     let position = log.append(b"two").unwrap();
     assert_eq!(log.sync_to(position).unwrap_err().kind(), ErrorKind::Io);
     assert!(log.append(b"three").unwrap_err().message().contains("nothing more can be committed"));
-    // A full disk fails a commit, and no other.
+    // A full disk fails only the one commit.
     let (log, ..) = reopen(&disk, FIRST).unwrap();
     disk.fail(1, DiskFault::Full);
     assert_eq!(commit(&log, b"three").unwrap_err().kind(), ErrorKind::Resource);
@@ -122,7 +122,7 @@ fn disk_with(log: &[u8]) -> SimulatedDisk {
     disk
 }
 
-/// As a power failure may leave it when no note ever reached the disk.
+/// The state that a power failure may leave if no note ever reached the disk.
 fn without_notes(disk: &SimulatedDisk) {
     disk.open(path(), OpenMode::Write).unwrap().write_at(&note(FIRST, RECORDS_AT), HEADER_BYTES).unwrap();
 }
@@ -131,7 +131,8 @@ fn payloads() -> [Vec<u8>; 5] {
     [vec![7; 20], vec![0; 30], [vec![3; 9], vec![0; 200]].concat(), vec![], vec![0; 12]]
 }
 
-/// Each byte is damaged, in logs whose payloads end with zeros: what was acknowledged is there, or the log is damaged.
+/// Each byte is damaged in turn, in logs whose payloads end with zeros: either everything acknowledged is there, or the
+/// damage is reported.
 #[test]
 fn each_damaged_byte_is_found() {
     for commits in 1..=payloads().len() {
@@ -152,7 +153,7 @@ fn each_damaged_byte_is_found() {
     }
 }
 
-/// Without notes, it is unknown only for the last record whether it was ever on the disk.
+/// Without notes, only for the last record it is unknown whether it ever reached the disk.
 #[test]
 fn without_notes_a_damaged_byte_is_found_or_is_one_of_the_last_record() {
     for commits in 1..=payloads().len() {
@@ -175,10 +176,10 @@ fn without_notes_a_damaged_byte_is_found_or_is_one_of_the_last_record() {
     }
 }
 
-/// Cut off anywhere, and with bytes more or fewer in the middle, which moves all records behind.
+/// The log is cut off anywhere, or bytes are inserted or removed in the middle, which moves all later records.
 #[test]
 fn a_log_of_another_length_lost_nothing_or_is_damaged() {
-    // The last one has no zeros at its end, which those behind it would stand in for.
+    // The last one doesn't end with zeros, which the zeros after it could stand in for.
     let payloads = &payloads()[..4];
     let (disk, end) = log_of(payloads);
     let whole = disk.content(path()).unwrap();
@@ -197,7 +198,7 @@ fn a_log_of_another_length_lost_nothing_or_is_damaged() {
     }
 }
 
-/// Logs of the format before the note, whose records begin behind the header.
+/// Logs of the format before the note, whose records begin right after the header.
 #[test]
 fn a_log_without_a_note_goes_on_until_the_next_checkpoint() {
     let disk = SimulatedDisk::new();
@@ -240,7 +241,8 @@ fn a_log_without_a_header_is_damaged_beside_a_database() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// The plug is pulled anywhere: what was acknowledged is there, in order, and at most what was being committed besides.
+    /// The plug is pulled anywhere: everything acknowledged is there, in order, and beyond that at most the commit in
+    /// progress.
     #[test]
     fn a_power_failure_loses_no_commit(
         commits in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..2000), any::<bool>()), 1..20),

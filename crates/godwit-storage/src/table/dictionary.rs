@@ -1,4 +1,4 @@
-//! The ordered dictionary of a text column, in the file and, once it is needed, in memory.
+//! The ordered dictionary of a text column, in the file and, once needed, in memory.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ use crate::byte_stream::StreamWriter;
 /// Strings per part of a dictionary: it is read as a whole, a part at a time.
 const PART_STRINGS: usize = 32_768;
 
-/// What a string takes in memory besides its bytes: its view.
+/// Memory that a string takes besides its bytes: its view.
 const VIEW_BYTES: usize = 16;
 
 /// Sorted strings over blocks; a string's rank is its code.
@@ -71,7 +71,7 @@ impl ColumnDictionary {
         });
     }
 
-    /// The dictionary in memory, read when it is first asked for; it stays as long as this lives.
+    /// The dictionary in memory, read on first use; it stays as long as `self` lives.
     pub fn load(self: &Arc<Self>, memory: &BufferManager) -> Result<OrderedDictionary> {
         let dictionary = self.loaded(memory)?;
         if godwit_trace::is_on() {
@@ -96,7 +96,7 @@ impl ColumnDictionary {
             let flat = open.part()?.decode(0..part.header.rows as usize)?.to_flat();
             let strings = flat.strings();
             let bytes: usize = strings.iter().map(|string| string.len() + VIEW_BYTES).sum();
-            // The parts, and all of them in one.
+            // For the parts, and for all of them combined.
             reservation.resize(reservation.bytes() + 2 * bytes)?;
             columns.push(strings.clone());
         }

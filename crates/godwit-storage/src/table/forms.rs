@@ -6,9 +6,9 @@
 //!   frozen    that, compressed                                                       blocks            (../block)
 //! ```
 //!
-//! Hot and frozen are copies for the sake of readers; what is stored stays. So a form changes beside running readers:
-//! those that have opened a part keep the pages that they pinned, later ones find the new form. The pool may drop a hot
-//! page when it needs the room, and readers go back to the blocks. All forms are parts with headers and bodies, so that
+//! Hot and frozen forms are additional copies; the stored one stays. So a form can change while readers run: those that
+//! have opened a part keep the pages that they have pinned, later ones find the new form. The pool may drop a hot page
+//! when it needs the room; readers then fall back to the blocks. All forms are parts with headers and bodies, so that
 //! all are read in the same way, including filters on packed values: a hot one is encoded flat.
 //!
 //! Source: Windheuser et al., "Adaptive Compression For Databases", 2024, 3.2. They have two forms, of which the
@@ -31,7 +31,7 @@ use crate::block::{Block, BlockMemory};
 /// Bodies in a hot page begin at multiples of this: wide enough for every type.
 const ALIGNMENT_BYTES: usize = 64;
 
-/// About how many times as long strings are as their compressed form by symbol tables.
+/// Approximate compression ratio of symbol tables.
 const SYMBOLS_GAIN: u64 = 2;
 
 /// The form of a segment in memory.
@@ -50,18 +50,19 @@ impl Named for Form {
         &[("hot", Self::Hot), ("compact", Self::Compact), ("frozen", Self::Frozen)];
 }
 
-/// Bytes of memory that a segment takes in each form. Blocks that several segments share count for each, by its share.
+/// Bytes of memory that a segment takes in each form. Blocks shared by several segments count towards each in
+/// proportion to its share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FormBytes {
-    /// Of flat vectors.
+    /// Bytes of flat vectors.
     pub hot: u64,
-    /// Of blocks as they are stored.
+    /// Bytes of blocks as they are stored.
     pub compact: u64,
-    /// Of compressed blocks.
+    /// Bytes of compressed blocks.
     pub frozen: u64,
 }
 
-/// What is known about a segment in memory. Versions of a table that have the segment share it.
+/// In-memory state of a segment, shared by all versions of the table that have the segment.
 #[derive(Default)]
 pub(super) struct Forms {
     object: OnceLock<Arc<Object>>,
@@ -91,7 +92,7 @@ impl Segment {
         self.forms.object.get()
     }
 
-    /// Opens the part that has the first of `rows`, which begin a window of the row group, for reading these rows: of
+    /// Opens the part that has the first of `rows`, which begin a window of the row group, for reading these rows; uses
     /// the flat vectors, if there are any.
     pub fn open_rows(&self, rows: &Range<usize>, memory: &BufferManager) -> Result<OpenPart> {
         if let Some(open) = self.open_hot(rows.start) {
@@ -100,7 +101,7 @@ impl Segment {
         self.part_of(rows.start).open_rows(rows, &self.memory(memory))
     }
 
-    /// `memory`, with the segment as the owner of what is cached.
+    /// `memory`, with the segment as the owner of cached pages.
     pub(super) fn memory(&self, memory: &BufferManager) -> BufferManager {
         match self.object() {
             Some(object) => memory.for_object(object),
@@ -121,8 +122,9 @@ impl Segment {
         Some(OpenPart { header: part.header.clone(), first_row: part.first_row, body })
     }
 
-    /// Makes flat vectors of the segment; returns how long it took to decode it. `None`: it is hot already, that
-    /// wouldn't change anything, or there is no room to spare. Uses as much memory as the vectors while it works.
+    /// Makes flat vectors of the segment; returns how long it took to decode it. `None` if it is already hot, if
+    /// nothing would change, or if there is no room to spare. Temporarily uses as much additional memory as the
+    /// vectors.
     pub fn make_hot(&self, memory: &BufferManager) -> Result<Option<Duration>> {
         if self.is_hot() || !self.can_be_hot() {
             return Ok(None);
@@ -160,17 +162,18 @@ impl Segment {
         Ok(Some(decoding))
     }
 
-    /// Forgets the flat vectors; true if there were any.
+    /// Drops the flat vectors; returns true if there were any.
     pub fn make_compact(&self) -> bool {
         self.forms.hot.write().take().is_some()
     }
 
-    /// True if flat vectors would be another form: constants and what is stored flat are as fast as they get.
+    /// True if flat vectors would make a difference: constants and segments that are stored flat are as fast as they
+    /// get.
     pub fn can_be_hot(&self) -> bool {
         self.parts.iter().any(|part| !part.header.encoding.is_flat())
     }
 
-    /// About how many bytes flat vectors take: of numbers, exactly; of strings, by what symbol tables usually save.
+    /// The approximate size of flat vectors: exact for numbers; for strings, based on what symbol tables usually save.
     pub fn flat_bytes(&self) -> u64 {
         let of_part = |header: &PartHeader| match header.physical {
             PhysicalType::Str => u64::from(header.body_bytes) * SYMBOLS_GAIN,
@@ -192,7 +195,7 @@ impl Segment {
         if memory.frozen > 0 && memory.compact == 0 { Form::Frozen } else { Form::Compact }
     }
 
-    /// What the segment takes in memory.
+    /// The memory that the segment takes.
     pub fn memory_bytes(&self) -> FormBytes {
         let hot = self
             .forms

@@ -1,18 +1,18 @@
-//! Bloom filters over the keys of rows that never change: they tell where a key certainly isn't.
+//! Bloom filters over the keys of immutable rows: they tell where a key certainly isn't.
 //!
 //! ```text
 //!   hash ─ upper half ─▶ block of four 64-bit words      two bits in each, by eight fields of six bits of the mixed hash
 //! ```
 //!
-//! A filter is made when keys are looked up, and kept as a cached page: when memory is short it is dropped, and rebuilt
-//! for the next lookup. So a key costs nothing when rows are written, and little memory when it is checked.
+//! A filter is built when keys are looked up, and kept as a cached page: when memory is short it is dropped, and
+//! rebuilt for the next lookup. So a key costs nothing when rows are written, and little memory when it is checked.
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, CachedPage, PinnedPage};
 use parking_lot::Mutex;
 
-/// Filter bytes per row: 32 bits, of which eight are set, pass one hash in twenty thousand that isn't there. With 16 bits it
-/// is one in a thousand, so that a thousand keys would decode nearly every row group of a table.
+/// Filter bytes per row: with 32 bits, eight of them set, one in twenty thousand absent hashes passes. With 16 bits it
+/// would be one in a thousand, so that looking up a thousand keys would decode nearly every row group of a table.
 const BYTES_PER_ROW: usize = 4;
 
 const WORD_BYTES: usize = 8;
@@ -22,8 +22,8 @@ const BLOCK_BYTES: usize = BLOCK_WORDS * WORD_BYTES;
 /// Odd, with irregular bits: the bits in a block must differ from those that chose the block.
 const FIELDS_FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Lookups of a single key before a filter is made for them: making it reads and hashes all keys, which takes about as
-/// long as this many searches for a value among the packed keys.
+/// Number of single-key lookups before a filter is built for them: building it reads and hashes all keys, which takes
+/// about as long as this many searches for a value among the packed keys.
 const SCANS_BEFORE_MADE: u32 = 16;
 
 /// The filters of some rows, one for each list of columns that was searched.
@@ -38,8 +38,9 @@ struct Filter {
 }
 
 impl KeyFilters {
-    /// Which of `hashes` may be among those of `columns` of the rows, ascending by place. If there is no filter yet, `visit`
-    /// is asked to hand over the hashes of all `rows` rows; without memory for a filter, all hashes may be there.
+    /// Positions, in ascending order, of those `hashes` that may be among those of `columns` of the rows. If there is
+    /// no filter yet, `visit` has to pass on the hashes of all `rows` rows; without memory for a filter, all hashes may
+    /// be there.
     pub fn candidates(
         &self,
         columns: &[usize],
@@ -56,7 +57,7 @@ impl KeyFilters {
     }
 
     /// False if `hash` isn't among those of `columns`. For scans, which can search the values themselves: a filter is
-    /// made for them only after several have asked.
+    /// built for them only after several have asked.
     pub fn may_have(
         &self,
         columns: &[usize],
@@ -81,7 +82,7 @@ impl KeyFilters {
         Ok(page.is_none_or(|page| is_set(page.as_slice(), hash)))
     }
 
-    /// The filter of some columns, if it is there.
+    /// The filter of some columns, if it exists.
     fn known(&self, columns: &[usize]) -> Option<PinnedPage> {
         self.0.lock().iter().find(|filter| filter.columns == columns)?.page.as_ref()?.pin()
     }
@@ -104,7 +105,7 @@ impl KeyFilters {
         if let Some(known) = self.known(columns) {
             return Ok(Some(known));
         }
-        // Two concurrent lookups may both make it; the later one stays.
+        // Two concurrent lookups may both build it; the later one stays.
         let bytes = (rows * BYTES_PER_ROW).next_multiple_of(BLOCK_BYTES);
         let made = memory.cache(bytes, MemoryTag::Table, |filter| {
             filter.fill(0);

@@ -1,4 +1,4 @@
-//! A table's main part as bytes: all but the bodies.
+//! Serialization of a table's main part: everything except the bodies.
 //!
 //! ```text
 //!   fields      count, then name, type, nullable
@@ -9,7 +9,7 @@
 //!   parts       count, then stream index, offset, header
 //! ```
 //!
-//! What is read is checked: parts are within their streams, streams within their blocks, rows add up.
+//! Reading validates the metadata: parts are within their streams, streams within their blocks, and row counts add up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -149,7 +149,7 @@ fn read_stream(bytes: &mut Reader<'_>, blocks: &[Arc<Block>]) -> Result<Arc<Byte
     Ok(Arc::new(ByteStream::new(extents.collect::<Result<_>>()?)))
 }
 
-/// `unsaid` is what integers represent in formats that don't say.
+/// `unsaid` is what integers represent in formats that don't store it.
 fn read_parts(bytes: &mut Reader<'_>, streams: &[Arc<ByteStream>], unsaid: PartContent) -> Result<Vec<StoredPart>> {
     let count = bytes.u32()?;
     let mut first_row = 0u32;

@@ -7,9 +7,9 @@
 //!                   └─ StoredPart   header (rows, bounds, encoding) + where the body lies in a ByteStream
 //! ```
 //!
-//! A text column's part holds either codes of the table-wide dictionary or strings; its header says which. A new version
-//! of a table shares what didn't change with the one before. How versions are made: `load/`; their form in the file:
-//! `metadata.rs`.
+//! A text column's part holds either codes of the table-wide dictionary or strings; its header says which. A new
+//! version of a table shares unchanged parts with the previous one. `load/` creates versions; `metadata.rs` defines
+//! their form in the file.
 //!
 //! Source: thesis 2.2 and 5.2.
 
@@ -47,7 +47,7 @@ use crate::byte_stream::ByteStream;
 use forms::Forms;
 use windows::WindowBounds;
 
-/// Rows of a part are cut at multiples of this: what scans decode at once.
+/// Parts are cut at multiples of this many rows, which is what scans decode at once.
 pub const WINDOW_ROWS: usize = 2_048;
 
 /// One version of a table's main part.
@@ -62,18 +62,18 @@ pub struct Main {
 /// A column, over all row groups.
 #[derive(Clone)]
 pub struct MainColumn {
-    /// Name, type, whether it may hold NULL.
+    /// Name, type, and nullability.
     pub field: Field,
-    /// What is known of the values.
+    /// Statistics of the values.
     pub summary: ColumnSummary,
     /// The strings that codes stand for; there is one if a part has codes.
     pub dictionary: Option<Arc<ColumnDictionary>>,
 }
 
-/// What is known of a column's values. Bounds stay true when rows are deleted.
+/// Statistics of a column's values. Bounds stay valid when rows are deleted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnSummary {
-    /// NULLs.
+    /// Number of NULLs.
     pub nulls: u64,
     /// Upper bound on the number of distinct values; exact if all parts have codes.
     pub distinct: u64,
@@ -87,18 +87,18 @@ pub struct ColumnSummary {
 
 /// Some rows of a table.
 pub struct RowGroup {
-    /// How many.
+    /// Number of rows.
     pub rows: u32,
     /// By column.
     pub segments: Vec<Segment>,
-    /// Where keys are not; shared with row groups of the same rows in other codes.
+    /// Filters that rule out keys; shared with row groups that have the same rows in other codes.
     pub filters: Arc<KeyFilters>,
 }
 
 /// A column of a row group.
 #[derive(Clone)]
 pub struct Segment {
-    /// Cut at multiples of [`WINDOW_ROWS`].
+    /// The parts, cut at multiples of [`WINDOW_ROWS`].
     pub parts: Vec<StoredPart>,
     windows: Arc<WindowBounds>,
     forms: Arc<Forms>,
@@ -161,7 +161,7 @@ impl Main {
         parts.map(|part| &part.stream).filter(|stream| seen.insert(Arc::as_ptr(stream))).cloned().collect()
     }
 
-    /// Hands over some columns of the rows of a row group, in windows of at most [`WINDOW_ROWS`].
+    /// Passes on some columns of a row group, in windows of at most [`WINDOW_ROWS`] rows.
     pub fn for_each_window(
         &self,
         group: usize,
@@ -201,7 +201,7 @@ impl Main {
         }
     }
 
-    /// True if every part of the column has codes, or nothing but NULL.
+    /// True if every part of the column has codes, or only NULLs.
     pub fn has_only_codes(&self, column: usize) -> bool {
         let mut parts = self.groups.iter().flat_map(|group| &group.segments[column].parts);
         parts.all(|part| part.has_codes() || part.header.nulls == part.header.rows)
@@ -213,13 +213,13 @@ impl Segment {
         Self { parts, windows: Arc::default(), forms: Arc::default() }
     }
 
-    /// The part that a row of the row group is in.
+    /// The part that contains a row of the row group.
     pub fn part_of(&self, row: usize) -> &StoredPart {
         let index = self.parts.partition_point(|part| part.first_row as usize <= row);
         &self.parts[index - 1]
     }
 
-    /// The parts that have some of these rows of the row group.
+    /// The parts that contain some of these rows of the row group.
     pub fn parts_of(&self, rows: &Range<usize>) -> &[StoredPart] {
         let first = self.parts.partition_point(|part| part.first_row as usize <= rows.start);
         let end = self.parts.partition_point(|part| (part.first_row as usize) < rows.end);
@@ -244,7 +244,7 @@ impl StoredPart {
         self.header.content == PartContent::Codes
     }
 
-    /// Has the system read the body.
+    /// Asks the system to read the body ahead.
     pub fn read_ahead(&self) {
         self.stream.read_ahead(self.offset..self.offset + self.header.body_bytes as u64);
     }
@@ -254,8 +254,8 @@ impl StoredPart {
         self.opened(self.header.clone(), self.first_row, 0, memory)
     }
 
-    /// Reads what is stored of some rows of the row group, which begin a window of it; of others, too, where the
-    /// encoding needs them.
+    /// Reads the stored bytes of some rows of the row group, which begin a window of it; also those of other rows, if
+    /// the encoding needs them.
     fn open_rows(&self, rows: &Range<usize>, memory: &BufferManager) -> Result<OpenPart> {
         let first = self.first_row as usize;
         let wanted = rows.start - first..(rows.end - first).min(self.header.rows as usize);
@@ -265,7 +265,7 @@ impl StoredPart {
         }
     }
 
-    /// `header` describes what begins at `skipped` bytes of the body.
+    /// `header` describes the part that begins after `skipped` bytes of the body.
     fn opened(&self, header: PartHeader, first_row: u32, skipped: u64, memory: &BufferManager) -> Result<OpenPart> {
         let start = self.offset + skipped;
         let body = self.stream.read(start..start + header.body_bytes as u64, memory)?;
@@ -279,12 +279,12 @@ impl OpenPart {
         Part::shared(&self.header, &self.body)
     }
 
-    /// What is known without the body.
+    /// The header: what is known without the body.
     pub fn header(&self) -> &PartHeader {
         &self.header
     }
 
-    /// Rows of the row group that it has.
+    /// The rows of the row group that it contains.
     pub fn rows(&self) -> Range<usize> {
         self.first_row as usize..(self.first_row + self.header.rows) as usize
     }

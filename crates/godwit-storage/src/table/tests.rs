@@ -117,7 +117,7 @@ fn many(rows: usize, values: usize) -> Vec<Row> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Loads on top of each other give all rows, in whatever encoding, from memory and from the file.
+    /// Successive loads preserve all rows, in whatever encoding, in memory and in a file.
     #[test]
     fn loads_keep_all_rows(
         pieces in prop::collection::vec(prop::collection::vec((any::<Option<i64>>(), "[a-c]{0,3}|[x-z]{20}"), 0..60), 1..4),
@@ -153,7 +153,7 @@ proptest! {
             let blocks = Blocks::of_file(Arc::new(file), memory.clone());
             let main = Main::read(&mut Reader(&bytes), &blocks).unwrap();
             prop_assert_eq!(rows_of(&main, &memory), expected);
-            // Damage is an error, or some other table, but no crash.
+            // Damage yields an error or some other table, but never a crash.
             for at in 0..bytes.len() {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= 1 << (at % 8);
@@ -231,8 +231,8 @@ fn windows_that_cannot_have_a_number_are_known_from_the_second_time_on() {
     assert_eq!(text.rows_within(all.clone(), one, &memory).unwrap(), all);
 }
 
-/// Whatever form segments are in, and whatever the pool drops meanwhile, rows are the same, including for readers that
-/// have opened parts of earlier forms.
+/// Whatever form segments are in, and whatever the pool drops meanwhile, readers see the same rows, even those that
+/// have opened parts in earlier forms.
 #[test]
 fn forms_change_nothing_that_is_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -266,7 +266,7 @@ fn forms_change_nothing_that_is_read() {
                     assert_eq!(rows_of(&main, &memory), expected, "{choice:?}, step {step}");
                 }
                 if step == 20 {
-                    // The pool needs all room: copies are dropped, and what is stored only in the pool is spilled.
+                    // The pool needs all its room: copies are dropped, and pages stored only in the pool are spilled.
                     drop((held, before, after));
                     memory.set_memory_limit(PAGE_BYTES as u64).unwrap();
                     memory.set_memory_limit(64 << 20).unwrap();

@@ -1,4 +1,4 @@
-//! Types of columns as bytes.
+//! Serialization of column types.
 //!
 //! ```text
 //! number                                     a type without parameters
@@ -38,7 +38,7 @@ const PLAIN: [DataType; 23] = [
     DataType::Date64,
     DataType::Utf8View,
     DataType::BinaryView,
-    // Within nested types; columns have the views.
+    // Only within nested types; columns use the view types.
     DataType::Utf8,
     DataType::LargeUtf8,
     DataType::Binary,
@@ -60,16 +60,16 @@ const LARGE_LIST: u8 = 70;
 const FIXED_SIZE_LIST: u8 = 71;
 const STRUCT: u8 = 72;
 const MAP: u8 = 73;
-/// What stands before the type of a column with metadata.
+/// Precedes the type of a column with metadata.
 const WITH_METADATA: u8 = 74;
 
-/// Lists within lists within structs, and so on: bounds the stack that reading hostile bytes takes.
+/// Maximum depth of nested types: bounds the stack needed for reading hostile bytes.
 const NESTING_MAX: usize = 64;
 
-/// Most fields of a struct in a file.
+/// Maximum number of fields of a struct in a file.
 const FIELDS_MAX: u32 = 1 << 16;
 
-/// Most entries of a column's metadata in a file.
+/// Maximum number of metadata entries of a column in a file.
 const METADATA_MAX: u32 = 16;
 
 /// The physical type in which a table keeps values of a type: nested ones as bytes.
@@ -87,7 +87,7 @@ pub(super) fn check(field: &Field) -> Result<()> {
     })
 }
 
-/// Appends the type of a column, with the metadata that says more of it.
+/// Appends the type of a column, with the metadata that refines it.
 pub(super) fn write(column: &Field, out: &mut Vec<u8>) -> Result<()> {
     if !column.metadata().is_empty() {
         out.push(WITH_METADATA);
@@ -153,7 +153,7 @@ fn write_field(field: &Field, depth: usize, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Reads the type of a column of that name.
+/// Reads the type of the column with this name.
 pub(super) fn read(name: &str, bytes: &mut Reader<'_>) -> Result<Field> {
     let mut metadata = HashMap::new();
     if bytes.0.first() == Some(&WITH_METADATA) {

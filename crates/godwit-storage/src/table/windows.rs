@@ -1,8 +1,8 @@
-//! Bounds of the values in each window of a segment: which windows, in a row group that may have a key, can't have it.
+//! Bounds of the values in each window of a segment: they rule out windows in a row group that may contain a key.
 //!
-//! The file has bounds of whole parts only, which may be whole row groups. Repeated lookups of single rows need finer
-//! ones; they are computed from the values when a segment is asked for the second time, since a single lookup is as
-//! fast by a scan. Kept as a cached page: dropped when memory is short.
+//! The file has only bounds of whole parts, which may be whole row groups. Repeated lookups of single rows need finer
+//! ones; they are computed from the values at a segment's second lookup, since a scan is just as fast for a single one.
+//! They are kept as a cached page, which is dropped when memory is short.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ use parking_lot::Mutex;
 
 use super::{Segment, WINDOW_ROWS};
 
-/// Least and greatest value of a window, as two `i64`; of a window without values, the first is larger.
+/// Least and greatest value of a window, as two `i64`; if a window has no values, the first is larger.
 const ENTRY_BYTES: usize = 2 * size_of::<i64>();
 
-/// What is known of a segment's windows.
+/// The bounds of a segment's windows, if known.
 #[derive(Default)]
 pub(super) struct WindowBounds(Mutex<State>);
 
@@ -26,13 +26,13 @@ enum State {
     #[default]
     Unasked,
     Asked,
-    /// An entry for each window, unless the page was dropped since.
+    /// An entry for each window, unless the page has been dropped since.
     Known(CachedPage),
 }
 
 impl Segment {
-    /// The shortest range that contains all rows of `rows` whose integers, or codes, may be in `wanted`; all of `rows`
-    /// if that isn't known. `rows` start at a multiple of [`WINDOW_ROWS`].
+    /// The shortest range that contains all of `rows` whose integers, or codes, may be in `wanted`; all of `rows` if
+    /// that isn't known. `rows` start at a multiple of [`WINDOW_ROWS`].
     pub fn rows_within(&self, rows: Range<usize>, wanted: ValueRange, memory: &BufferManager) -> Result<Range<usize>> {
         let Some(bounds) = self.window_bounds(memory)? else { return Ok(rows) };
         let may_have = |window: &usize| {
@@ -67,7 +67,7 @@ impl Segment {
                 }
             }
         }
-        // Two concurrent lookups may both make it; the later one stays.
+        // Two concurrent lookups may both compute it; the later one stays.
         let rows: usize = self.parts.iter().map(|part| part.header.rows as usize).sum();
         let bytes = rows.div_ceil(WINDOW_ROWS) * ENTRY_BYTES;
         let memory = self.memory(memory);

@@ -1,4 +1,4 @@
-//! Gives segments other forms.
+//! Changes the forms of segments.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const HOT_BYTES_MAX: u64 = 128 << 20;
 /// Blocks compressed in one period: 64 MiB, which takes LZ4 about as long.
 const FROZEN_BLOCKS_MAX: usize = 256;
 
-/// Segments get `forms`, the hottest first, until the period's work is done; returns what was changed.
+/// Gives segments their `forms`, the hottest first, until the period's work is done; returns the changes.
 pub(super) fn apply(
     manager: &Adaptation,
     history: &mut History,
@@ -51,7 +51,7 @@ pub(super) fn apply(
             continue;
         }
         let began = Instant::now();
-        // What fails for lack of memory, or because of a disk, is tried again in the next period, if it is still
+        // Changes that fail for lack of memory, or because of a disk, are tried again in the next period, if still
         // wanted.
         let Ok(Some(why)) = work.give(known, to, history) else { continue };
         history.note_form(known.id, known.segment().form());
@@ -60,7 +60,7 @@ pub(super) fn apply(
     changes
 }
 
-/// The blocks of segments that aren't to be frozen.
+/// The blocks of segments that shouldn't be frozen.
 fn warm_blocks(segments: &[KnownSegment], forms: &[Form]) -> HashSet<*const Block> {
     if !forms.contains(&Form::Frozen) {
         return HashSet::new();

@@ -1,4 +1,4 @@
-//! What was read of each segment, period by period.
+//! The reads of each segment, period by period.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use godwit_vector::PhysicalType;
 use super::policy::Candidate;
 use crate::store::Store;
 
-/// What was read in a period counts half as much a period later.
+/// Reads in a period count half as much one period later.
 const DECAY: f64 = 0.5;
 
 /// Weight of a new measurement in the running average.
 const NEW_WEIGHT: f64 = 0.25;
 
-/// What is remembered of segments, and what decoding them costs.
+/// The history of segments, and the cost of decoding them.
 #[derive(Default)]
 pub(super) struct History {
     period: u64,
@@ -30,7 +30,7 @@ struct Past {
     seen: Accesses,
     reads: f64,
     rows_read: f64,
-    /// The last period in which reads were noted.
+    /// The last period in which reads were recorded.
     read_in: u64,
     /// The form that it had at the end of the last period, and since when.
     form: Form,
@@ -43,7 +43,7 @@ pub(super) struct KnownSegment {
     column: usize,
     pub id: ObjectId,
     pub candidate: Candidate,
-    /// What it takes in memory.
+    /// The memory that it takes.
     pub bytes: FormBytes,
     /// The form that the last period gave it, which the pool may have taken back.
     pub form_before: Form,
@@ -56,7 +56,7 @@ impl KnownSegment {
 }
 
 impl History {
-    /// Begins a period: the segments of all tables, with what was read of them.
+    /// Begins a period; returns the segments of all tables, with their reads.
     pub(super) fn next_period(&mut self, stores: &[Arc<Store>]) -> Vec<KnownSegment> {
         self.period += 1;
         let mut before = std::mem::take(&mut self.segments);
@@ -83,7 +83,7 @@ impl History {
 
     fn aged(&self, past: Option<Past>, now: Accesses, form: Form) -> Past {
         let Some(past) = past else {
-            // What was read before that counts as one period's.
+            // Earlier reads count as those of one period.
             let (reads, rows_read) = (now.reads as f64, now.rows as f64);
             let read_in = if now.reads > 0 { self.period } else { self.period.saturating_sub(1) };
             return Past { seen: now, reads, rows_read, read_in, form, formed_in: self.period };
@@ -114,14 +114,14 @@ impl History {
         }
     }
 
-    /// Nanoseconds to decode a row of a segment, measured on others like it.
+    /// Nanoseconds to decode a row of a segment, measured on similar ones.
     fn row_nanos(&self, segment: &Segment) -> f64 {
         let Some(part) = segment.parts.first() else { return 0.0 };
         let (encoding, physical) = (part.header.encoding.name(), part.header.physical);
         self.row_nanos.get(&(encoding, physical)).copied().unwrap_or_else(|| expected_row_nanos(encoding))
     }
 
-    /// Notes that decoding a segment took `nanos` nanoseconds.
+    /// Records that decoding a segment took `nanos` nanoseconds.
     pub(super) fn note_decoded(&mut self, segment: &Segment, nanos: f64) {
         let Some(part) = segment.parts.first() else { return };
         let rows: u64 = segment.parts.iter().map(|part| u64::from(part.header.rows)).sum();
@@ -129,7 +129,7 @@ impl History {
         self.row_nanos.entry(key).and_modify(|known| *known += NEW_WEIGHT * (new - *known)).or_insert(new);
     }
 
-    /// A segment has another form from this period on.
+    /// Records that a segment has another form from this period onwards.
     pub(super) fn note_form(&mut self, id: ObjectId, form: Form) {
         if let Some(past) = self.segments.get_mut(&id) {
             (past.form, past.formed_in) = (form, self.period);
@@ -137,7 +137,8 @@ impl History {
     }
 }
 
-/// Until something was measured: nanoseconds per row on a virtual machine of 2024, from `cargo run --example schemes`.
+/// Used until there are measurements: nanoseconds per row on a virtual machine of 2024, from `cargo run --example
+/// schemes`.
 fn expected_row_nanos(encoding: &str) -> f64 {
     match encoding {
         "symbols" => 12.0,

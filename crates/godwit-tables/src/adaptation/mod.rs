@@ -11,11 +11,12 @@
 //!   Adaptation::changes    what was changed, when, why, what it brought: `godwit_adaptation()`
 //! ```
 //!
-//! Forms are copies beside what is stored (`godwit-storage/src/table/forms.rs`), so that neither readers nor commits wait for
-//! this thread, and nothing is lost when it is stopped. One manager serves all databases of a pool: they share its memory.
+//! Forms are copies beside the stored data (`godwit-storage/src/table/forms.rs`), so that neither readers nor commits
+//! wait for this thread, and nothing is lost when it is stopped. One manager serves all databases of a pool: they share
+//! its memory.
 //!
-//! Period and share adapt themselves, unless they are set: the period is halved while the hot set changes and doubled
-//! while it doesn't, and a segment is hot if that saves more time than it costs, see `policy.rs`.
+//! The period and the share adapt automatically, unless they are set: the period is halved while the hot set changes
+//! and doubled while it doesn't, and a segment is hot if that saves more time than it costs, see `policy.rs`.
 //!
 //! Source: Windheuser et al., "Adaptive Compression For Databases", 2024.
 
@@ -39,14 +40,14 @@ use crate::store::Store;
 use history::History;
 use policy::Goal;
 
-/// Time between two adaptations at first, and in mode `on` unless it is set. The paper's.
+/// Initial time between two adaptations, and that of mode `on` unless it is set. From the paper.
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// Bounds of the period when it adapts to changes of the hot set.
 const PERIOD_MIN: Duration = Duration::from_secs(1);
 const PERIOD_MAX: Duration = Duration::from_secs(60);
 
-/// α in mode `on` unless it is set. The paper's.
+/// α in mode `on` unless it is set. From the paper.
 const THRESHOLD: f64 = 0.9;
 
 /// The period is halved when more than one n-th of the hot segments changed, and doubled when none did.
@@ -64,16 +65,16 @@ const CHANGES_MAX: usize = 4_096;
 /// How forms are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AdaptiveCompression {
-    /// What pays, by measurement.
+    /// By measuring what pays off.
     #[default]
     Auto,
-    /// A share of the segments is hot, the most read ones.
+    /// A share of the segments is hot: those read most.
     On,
-    /// Not at all: all is as it is stored.
+    /// Not at all: segments are as they are stored.
     Off,
-    /// All is as it is stored, whatever is read.
+    /// All segments are as they are stored, whatever is read.
     Compact,
-    /// All is flat.
+    /// All segments are flat.
     Hot,
 }
 
@@ -82,7 +83,7 @@ impl Named for AdaptiveCompression {
         &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off), ("compact", Self::Compact), ("hot", Self::Hot)];
 }
 
-/// A segment, or some of its blocks, changed their form.
+/// A change of the form of a segment, or of some of its blocks.
 #[derive(Debug, Clone)]
 pub struct FormChange {
     /// When.
@@ -93,11 +94,11 @@ pub struct FormChange {
     pub from: Form,
     /// The form since.
     pub to: Form,
-    /// In words.
+    /// The reason, in words.
     pub reason: String,
-    /// What the segment took in memory before.
+    /// Memory that the segment took before.
     pub bytes_before: u64,
-    /// And since.
+    /// Memory that it takes since.
     pub bytes_after: u64,
     /// The time that the change took.
     pub took: Duration,
@@ -130,13 +131,13 @@ struct Control {
     settings: Settings,
     thread: Option<JoinHandle<()>>,
     is_stopping: bool,
-    /// Threads that wait for the thread to let go of the tables.
+    /// Number of threads that wait for the adaptation thread to let go of the tables.
     interrupts: usize,
-    /// A setting has to take effect now.
+    /// A setting has changed and should take effect now.
     is_due: bool,
     /// The period as adapted to changes of the hot set.
     own_period: Option<Duration>,
-    /// Share of the segments that aren't hot, by the last adaptation.
+    /// Share of segments that aren't hot, as of the last adaptation.
     share: Option<f64>,
 }
 
@@ -171,7 +172,7 @@ impl Adaptation {
         stores.push(Arc::downgrade(store));
     }
 
-    /// Starts the thread, unless it is running or has nothing to do. Costs next to nothing when it runs.
+    /// Starts the thread, unless it is running or has nothing to do. Costs next to nothing if it is running.
     pub fn start(self: &Arc<Self>) {
         if self.is_started.load(Ordering::Relaxed) {
             return;
@@ -186,14 +187,14 @@ impl Adaptation {
         self.is_started.store(control.thread.is_some(), Ordering::Relaxed);
     }
 
-    /// Waits until the thread has let go of all tables: a database is about to be closed.
+    /// Waits until the thread has let go of all tables. Called before a database is closed.
     pub fn let_go(&self) {
         self.control.lock().interrupts += 1;
         drop(self.history.lock());
         self.control.lock().interrupts -= 1;
     }
 
-    /// Ends the thread once its current segment is done. Has to be called: the thread keeps the manager alive.
+    /// Ends the thread once its current segment is done. Must be called: the thread keeps the manager alive.
     pub fn stop(&self) {
         let thread = {
             let mut control = self.control.lock();
@@ -216,7 +217,7 @@ impl Adaptation {
     pub fn set_mode(self: &Arc<Self>, mode: AdaptiveCompression) {
         self.change_settings(|settings| settings.mode = mode);
         if mode == AdaptiveCompression::Off {
-            // There may be no thread to do it.
+            // There may be no thread that does it.
             self.adapt();
         }
     }
@@ -268,7 +269,7 @@ impl Adaptation {
         self.changes.lock().iter().cloned().collect()
     }
 
-    /// The form of each segment of all tables, and what it takes in memory.
+    /// The form of each segment of all tables, and the memory that it takes.
     pub fn forms(&self) -> HashMap<ObjectId, (Form, FormBytes)> {
         let stores: Vec<Arc<Store>> = self.stores.lock().iter().filter_map(Weak::upgrade).collect();
         let mut forms = HashMap::new();
@@ -288,7 +289,7 @@ impl Adaptation {
         control.is_stopping || control.interrupts > 0
     }
 
-    /// Gives all segments the form that they should have now, as far as one period's work goes.
+    /// Gives segments the form that they should have now, within the work limits of one period.
     pub fn adapt(&self) {
         let mut history = self.history.lock();
         let stores: Vec<Arc<Store>> = self.stores.lock().iter().filter_map(Weak::upgrade).collect();
@@ -322,8 +323,8 @@ impl Adaptation {
         let is_short = spare < room / SHORT_SHARE;
         let is_hot = |candidate: &&policy::Candidate| candidate.form == Form::Hot;
         let hot_bytes: u64 = candidates.iter().filter(is_hot).map(|candidate| candidate.flat_bytes).sum();
-        // What is read needs room as it is stored before any of it gets more: a missing block costs more than decoding
-        // it.
+        // Segments that are read get room for their stored form before any of them gets more: a missing block costs
+        // more than decoding it.
         let is_warm = |candidate: &&policy::Candidate| candidate.idle_periods <= policy::COLD_PERIODS;
         let warm_bytes: u64 = candidates.iter().filter(is_warm).map(|candidate| candidate.stored_bytes).sum();
         let hot_bytes_max =
@@ -340,7 +341,7 @@ impl Adaptation {
         (goal, is_short)
     }
 
-    /// The thread: adapts once each period, or when it is told to, until it is stopped.
+    /// The thread's main loop: adapts once each period, or when told to, until it is stopped.
     fn run(&self) {
         godwit_io::lower_thread_priority();
         while self.wait() {
@@ -349,7 +350,7 @@ impl Adaptation {
         }
     }
 
-    /// Waits until there is something to do; false if the thread is to end.
+    /// Waits until there is something to do; returns false if the thread should end.
     fn wait(&self) -> bool {
         let mut control = self.control.lock();
         loop {

@@ -1,4 +1,4 @@
-//! Which form each segment should have: a decision over numbers, without looking at a segment.
+//! Decides which form each segment should have, based only on numbers, without access to the segments.
 //!
 //! ```text
 //!   'compact', 'hot'   all of them
@@ -7,22 +7,24 @@
 //!                      there is memory to spare; without any, what nobody reads is frozen or left to its file
 //! ```
 //!
-//! Source: Windheuser et al., "Adaptive Compression For Databases", 2024, 3.2; `auto` is what its sections 5 and 6 leave open.
+//! Source: Windheuser et al., "Adaptive Compression For Databases", 2024, 3.2; `auto` is what its sections 5 and 6
+//! leave open.
 
 use godwit_storage::table::Form;
 
-/// Flat vectors are made if they save this many times what it costs to make them, within [`HORIZON_PERIODS`]: it isn't
-/// certain that what was read will be read again.
+/// Flat vectors are made if, within [`HORIZON_PERIODS`], they save this many times the cost of making them: segments
+/// read in the past won't necessarily be read again.
 const GAIN_MIN: f64 = 2.0;
 
 /// Number of periods for which current reads are expected to continue.
 const HORIZON_PERIODS: f64 = 4.0;
 
-/// This many passes over a segment don't promise more: a single one, which samples may count as two.
+/// This many passes over a segment don't promise further ones: there may have been a single pass, which sampling counts
+/// as two.
 const PASSES_IGNORED: f64 = 2.0;
 
-/// A hot segment stays hot while it saves one n-th of what a new one would have to: nothing changes between the two
-/// bounds.
+/// A hot segment stays hot while it saves one n-th of what a new one would have to save: between the two bounds nothing
+/// changes.
 const STAYING_SHARE: f64 = 8.0;
 
 /// Minimum number of periods for which a segment stays hot, unless memory is short: hysteresis against oscillation.
@@ -31,7 +33,7 @@ const HOT_PERIODS_MIN: u64 = 2;
 /// Periods without a read after which a segment is cold.
 pub(super) const COLD_PERIODS: u64 = 2;
 
-/// Copying a byte of a flat vector into new memory, in nanoseconds: 0.36 for a page that was never touched on a virtual machine,
+/// Cost of a byte of a flat vector in new memory, in nanoseconds: 0.36 for touching a new page on a virtual machine,
 /// the rest for encoding and copying.
 const FLAT_BYTE_NANOS: f64 = 1.0;
 
@@ -39,25 +41,25 @@ const FLAT_BYTE_NANOS: f64 = 1.0;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
     pub form: Form,
-    /// False for constants and what is stored flat.
+    /// False for constants and segments that are stored flat.
     pub can_be_hot: bool,
     pub rows: u64,
-    /// As they are stored.
+    /// Bytes in the stored form.
     pub stored_bytes: u64,
     pub flat_bytes: u64,
-    /// Scans and lookups, those of earlier periods at a half, a quarter, … of their weight.
+    /// Scans and lookups; those of earlier periods count a half, a quarter, and so on.
     pub reads: f64,
-    /// The same of rows.
+    /// Rows read, weighted likewise.
     pub rows_read: f64,
     /// Nanoseconds to decode a row.
     pub row_nanos: f64,
-    /// Since the last read that was noted.
+    /// Periods since the last recorded read.
     pub idle_periods: u64,
-    /// Since it became hot.
+    /// Periods since it became hot.
     pub hot_periods: u64,
 }
 
-/// How the segments are divided.
+/// How segments are divided among the forms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Goal {
     AllCompact,
@@ -67,7 +69,7 @@ pub(super) enum Goal {
     Auto {
         /// Bytes that flat vectors may take together.
         hot_bytes_max: u64,
-        /// Memory is short: nothing becomes hot, and what is cold makes room.
+        /// Memory is short: nothing becomes hot, and cold segments make room.
         is_short: bool,
     },
 }
@@ -105,7 +107,7 @@ fn by_share(candidates: &[Candidate], alpha: f64) -> Vec<Form> {
 }
 
 fn by_gain(candidates: &[Candidate], hot_bytes_max: u64, is_short: bool) -> Vec<Form> {
-    // Nanoseconds saved until the horizon, for each nanosecond that it costs.
+    // Nanoseconds saved until the horizon per nanosecond of cost.
     let gain = |candidate: &Candidate| {
         let cost = candidate.rows as f64 * candidate.row_nanos + candidate.flat_bytes as f64 * FLAT_BYTE_NANOS;
         let rows = match candidate.form {
@@ -120,7 +122,7 @@ fn by_gain(candidates: &[Candidate], hot_bytes_max: u64, is_short: bool) -> Vec<
     };
     let colder = |candidate: &Candidate| match is_short && candidate.idle_periods > COLD_PERIODS {
         true => Form::Frozen,
-        // What is frozen and isn't read may stay so.
+        // Frozen segments that aren't read may stay frozen.
         false if candidate.form == Form::Frozen && candidate.idle_periods > 0 => Form::Frozen,
         false => Form::Compact,
     };

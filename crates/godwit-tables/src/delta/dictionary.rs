@@ -1,4 +1,4 @@
-//! The dictionary of a text column of a delta: its values in the order of their arrival.
+//! The dictionary of a text column of a delta: its values in order of arrival.
 //!
 //! ```text
 //!   code      0      1      2      3   ┊   4      5
@@ -8,11 +8,11 @@
 //! ```
 //!
 //! All versions of a table share it, including those of open transactions: a version knows how many values there were
-//! when its last rows came, and any snapshot with that many serves it, even if more came since. Commits only look up
-//! and add values. Snapshots are made, and new values sorted in, when a reader asks.
+//! when its last rows arrived, and can use any snapshot with at least that many. Commits only look up and add values.
+//! Snapshots are made, and new values sorted in, when a reader asks for it.
 //!
-//! Columns of mostly distinct values gain nothing: the dictionary closes, and rows that follow are strings. Values of
-//! transactions that were rolled back stay until the delta is folded.
+//! Columns of mostly distinct values gain nothing: the dictionary closes, and later rows are strings. Values of
+//! rolled-back transactions stay until the delta is folded.
 //!
 //! Source: thesis 2.2.2.
 
@@ -30,32 +30,32 @@ use parking_lot::Mutex;
 /// Dictionaries of up to this many values are always worth it.
 const VALUES_ALWAYS: usize = 1_024;
 
-/// Beyond that, a dictionary must have this many rows per value: a value takes about 40 bytes besides its string, a
-/// string of a row 16.
+/// Beyond that, a dictionary must have this many rows per value: a value takes about 40 bytes besides its string, a row
+/// with a string 16.
 const ROWS_PER_VALUE_MIN: usize = 2;
 
 /// Upper bound on the bytes of a dictionary's strings: deltas are folded when they have grown to about that.
 const STRING_BYTES_MAX: usize = 16 << 20;
 
-/// What a value takes besides its string: view, places in the hash table and in the sorted view.
+/// Bytes that a value takes besides its string: its view, and its entries in the hash table and the sorted list.
 const VALUE_BYTES: usize = 40;
 
-/// Bytes reserved at once, and at least.
+/// Reservations grow in steps of this many bytes, and have at least as many.
 const RESERVED_STEP_BYTES: usize = 16 << 10;
 
-/// Each snapshot adds a heap; a snapshot that would have more copies all strings into one.
+/// Each snapshot adds a heap; one that would have more than this copies all strings into a single heap.
 const HEAPS_MAX: usize = 32;
 
 /// The values of a text column; shared by versions.
 pub(crate) struct DeltaDictionary {
     values: Mutex<Values>,
-    /// The one that was asked for last.
+    /// The united codes requested last.
     united: Mutex<Option<Arc<UnitedCodes>>>,
 }
 
-/// All values of a version's text column in order, and what the codes of its parts are there.
+/// All values of a version's text column in order, and the codes of its parts mapped to them.
 pub(crate) struct UnitedCodes {
-    /// The main part's dictionary, and the snapshot of the delta's.
+    /// The ids of the main part's dictionary and of the snapshot of the delta's.
     parts: (u64, u64),
     pub united: UnitedDictionary,
     _memory: Reservation,
@@ -66,11 +66,11 @@ struct Values {
     string_bytes: usize,
     /// By the hash of their values.
     codes: HashTable<u32>,
-    /// Rows that aren't NULL, of all transactions.
+    /// Number of rows that aren't NULL, over all transactions.
     rows: usize,
     is_closed: bool,
     snapshot: Arc<Dictionary>,
-    /// Codes in the order of their values, for the values that were there when they were sorted.
+    /// Codes in the order of their values, for the values that existed when they were last sorted.
     sorted: Arc<Vec<u32>>,
     reservation: Reservation,
 }
@@ -78,7 +78,7 @@ struct Values {
 struct Strings {
     /// Values in a snapshot.
     sealed: StrColumn,
-    /// Values added since.
+    /// Values added since then.
     open: StrBuilder,
 }
 
@@ -98,8 +98,8 @@ impl DeltaDictionary {
         Ok(Self { values: Mutex::new(values), united: Mutex::default() })
     }
 
-    /// The codes of strings, new ones for new values; NULL has code 0. `None` if the dictionary is closed. With
-    /// `keeps_all` it isn't closed for having too many values.
+    /// The codes of strings, adding new values; NULL has code 0. `None` if the dictionary is closed. With `keeps_all`
+    /// it doesn't close because of too many values.
     pub(super) fn codes(&self, strings: &Vector, keeps_all: bool) -> Option<Vector> {
         let mut values = self.values.lock();
         let flat = strings.to_flat();
@@ -115,7 +115,7 @@ impl DeltaDictionary {
         (!values.is_closed).then(|| Vector::from_values(codes, None).with_validity(strings.validity().cloned()))
     }
 
-    /// The strings of codes, copied: for few rows.
+    /// Copies of the strings for some codes: for few rows.
     pub(super) fn strings(&self, codes: &Vector) -> Vector {
         let values = self.values.lock();
         let flat = codes.to_flat();
@@ -130,7 +130,7 @@ impl DeltaDictionary {
     }
 
     /// A snapshot with at least the first `len` values, which exist. All callers get the same one until new values
-    /// come.
+    /// arrive.
     pub(super) fn snapshot(&self, len: usize) -> Arc<Dictionary> {
         let mut values = self.values.lock();
         if values.snapshot.len() < len {
@@ -148,7 +148,7 @@ impl DeltaDictionary {
         };
         match sorted.len() == snapshot.len() {
             true => sorted,
-            // A later snapshot has been sorted.
+            // A later snapshot has already been sorted.
             false => Arc::new(sorted.iter().copied().filter(|&code| (code as usize) < snapshot.len()).collect()),
         }
     }
@@ -197,7 +197,7 @@ impl Strings {
 }
 
 impl Values {
-    /// The code of a string. A new value may close the dictionary.
+    /// The code of a string. Adding a new value may close the dictionary.
     fn code_of(&mut self, string: &[u8], keeps_all: bool) -> u32 {
         self.rows += 1;
         let Self { strings, codes, .. } = self;
@@ -215,7 +215,7 @@ impl Values {
         code
     }
 
-    /// Accounts for what was added. Without memory, the dictionary closes.
+    /// Reserves memory for added values. If there isn't any, the dictionary closes.
     fn reserve(&mut self) {
         let bytes = self.string_bytes + self.codes.len() * VALUE_BYTES;
         if bytes > self.reservation.bytes() {
@@ -230,7 +230,7 @@ impl Values {
         self.snapshot = Arc::new(Dictionary::new(Flat::Str(self.strings.sealed.clone()), false));
     }
 
-    /// Sorts the values of the newest snapshot: new ones among each other, then both together.
+    /// Sorts the values of the newest snapshot: first the new ones, then merges them with the old ones.
     fn sort(&mut self) {
         let (strings, known) = (&self.strings.sealed, &self.sorted);
         if known.len() == strings.len() {
@@ -274,8 +274,8 @@ mod tests {
     }
 
     proptest! {
-        /// Rows keep their strings in snapshots of any age from theirs on; sorted views are sorted; united codes stand for
-        /// the same strings.
+        /// Rows keep their strings in their own and all later snapshots; sorted lists are sorted; united codes stand
+        /// for the same strings.
         #[test]
         fn rows_keep_their_strings(
             pieces in prop::collection::vec(

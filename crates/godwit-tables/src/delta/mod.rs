@@ -1,4 +1,4 @@
-//! The delta of a table: rows added since row groups were last made, in memory and in the log.
+//! The delta of a table: rows added since the last row groups were built, in memory and in the log.
 //!
 //! ```text
 //!   chunk     n      s            strings of s: codes of a dictionary of the column        (dictionary.rs)
@@ -6,8 +6,8 @@
 //!   1         5 3    2 1
 //! ```
 //!
-//! Versions of a table share chunks and dictionaries. A text column's vector of a chunk that is `U32` has codes, as parts of
-//! row groups do. Keys of a single column are strings: all of them differ.
+//! Versions of a table share chunks and dictionaries. If a text column's vector in a chunk is `U32`, it has codes, as
+//! parts of row groups do. Single-column keys are stored as strings: all of them differ.
 
 mod dictionary;
 pub(crate) mod traced;
@@ -24,7 +24,7 @@ use godwit_vector::{CHUNK_ROWS, Chunk, Dictionary, Flat, PhysicalType, Vector};
 use dictionary::DeltaDictionary;
 pub(crate) use dictionary::UnitedCodes;
 
-/// Beyond this many values per row, rows get their strings one by one, and not from a snapshot of all values.
+/// Beyond this many values per row, strings are looked up one by one, not through a snapshot of all values.
 const VALUES_PER_ROW_MAX: usize = 4;
 
 /// The rows of a version that aren't in row groups.
@@ -42,7 +42,7 @@ pub(crate) struct DeltaChunk {
     /// The columns as they are kept.
     pub chunk: Chunk,
     memory: Arc<Reservation>,
-    /// What finds keys.
+    /// Filters for finding keys.
     pub filters: Arc<KeyFilters>,
 }
 
@@ -57,7 +57,7 @@ impl Drop for DeltaChunk {
 /// How strings of a column are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextForm {
-    /// As they are; also what isn't text.
+    /// As they are; also for columns other than text.
     Values,
     /// As codes, unless most of them differ.
     CodesIfFew,
@@ -68,9 +68,9 @@ pub(crate) enum TextForm {
 #[derive(Clone)]
 struct TextColumn {
     dictionary: Arc<DeltaDictionary>,
-    /// Values that it had when the last rows of this version came: no code is larger.
+    /// Number of values when the last rows of this version arrived: all codes are below it.
     values: usize,
-    /// Once it was asked for.
+    /// The snapshot, once it has been requested.
     snapshot: OnceLock<Arc<Dictionary>>,
 }
 
@@ -113,7 +113,7 @@ impl Delta {
         self.merge_small(memory)
     }
 
-    /// Merges chunks of about the same size at the end, so that many small commits make few chunks, and each row is
+    /// Merges chunks of similar size at the end, so that many small commits result in few chunks, and each row is
     /// copied only a few times.
     fn merge_small(&mut self, memory: &BufferManager) -> Result<()> {
         while let [.., before, last] = &self.chunks[..]
@@ -136,12 +136,12 @@ impl Delta {
         Ok(())
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Memory that chunks take; dictionaries are shared with other versions.
+    /// Memory that chunks take, without dictionaries, which are shared with other versions.
     pub fn bytes(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.memory.bytes()).sum()
     }
@@ -179,7 +179,7 @@ impl Delta {
         }
     }
 
-    /// Hands over the rows from `first` on, as they are kept.
+    /// Passes on the rows starting at `first`, as they are kept.
     pub fn visit_kept(&self, first: usize, mut visit: impl FnMut(Chunk) -> Result<()>) -> Result<()> {
         let mut start = 0;
         for DeltaChunk { chunk, .. } in &self.chunks {
@@ -192,7 +192,7 @@ impl Delta {
         Ok(())
     }
 
-    /// Hands over the rows from `first` on, as values.
+    /// Passes on the rows starting at `first`, as values.
     pub fn visit(&self, first: usize, mut visit: impl FnMut(Chunk) -> Result<()>) -> Result<()> {
         let rows = self.rows.saturating_sub(first);
         let are_few = |text: &TextColumn| text.values > rows.saturating_mul(VALUES_PER_ROW_MAX);
@@ -207,7 +207,7 @@ impl Delta {
         })
     }
 
-    /// The rows from `first` on, with dictionaries of their own.
+    /// The rows starting at `first`, with dictionaries of their own.
     pub fn since(&self, first: usize, form: impl Fn(usize) -> TextForm, memory: &BufferManager) -> Result<Self> {
         let mut since = Self::default();
         self.visit(first, |chunk| since.append(&chunk.dense_columns(), chunk.len(), &form, memory))?;

@@ -1,4 +1,4 @@
-//! What memory traces are told of a delta: where its chunks' columns are, and what was read of them.
+//! Tells memory traces about a delta: where its chunks' columns are, and which rows were read.
 
 use std::ops::Range;
 
@@ -6,9 +6,9 @@ use godwit_memory::Object;
 use godwit_trace::{Place, VECTOR_BYTES};
 use godwit_vector::{Chunk, Data, Flat};
 
-/// Tells a memory trace that rows of a chunk's column were read: those of the window, or those of them that are `selected`.
-/// The delta's object has its chunks one after the other, and the columns of each; an entry is a row, counted from the
-/// delta's first.
+/// Tells a memory trace that rows of a chunk's column were read: those of the window, or those of them that are
+/// `selected`. The delta's object has its chunks one after the other, and the columns of each; an entry is a row,
+/// counted from the delta's first.
 pub(crate) fn note_read(
     object: &Object,
     (chunk, first_row): (&Chunk, usize),
@@ -34,7 +34,7 @@ pub(crate) fn note_read(
     });
 }
 
-/// Tells a memory trace that a chunk is gone.
+/// Tells a memory trace that a chunk has been dropped.
 pub(super) fn forget(chunk: &Chunk) {
     if !godwit_trace::is_on() {
         return;

@@ -10,7 +10,8 @@
 //!
 //! Windows start with the rows that aren't deleted. The column after those of the table is the row id. Text columns
 //! with codes are emitted as dictionary vectors: with the dictionary of all values of the version if the plan asked for
-//! it, else each part with its own. Filters over one text column are evaluated once per value, in the delta, too.
+//! it, otherwise each part with its own. Filters over a single text column are evaluated once per value, in the delta
+//! as well.
 
 mod packed;
 mod plan;
@@ -31,17 +32,17 @@ use plan::Morsel;
 use reader::Dictionaries;
 use version_reader::VersionReader;
 
-/// Rows that another worker is worth: to wake one and to wait for it takes 50 to 200 µs, as long as it takes to read some thousands
-/// of rows. What looks up a key reads a window of it, and the rows that aren't in row groups yet.
+/// Minimum number of rows per worker: waking one and waiting for it takes 50 to 200 µs, as long as reading some
+/// thousands of rows. A key lookup reads one window, and the rows that aren't in row groups yet.
 const ROWS_PER_WORKER_MIN: usize = 8192;
 
-/// The pieces of a scan, and what its readers share.
+/// The pieces of a scan, and the state shared by its readers.
 pub struct VersionPlan {
     morsels: Vec<Morsel>,
     dictionaries: Dictionaries,
     /// By stage: how it is evaluated on packed values, if it can be.
     packed: Vec<Option<PackedFilter>>,
-    /// By stage: which codes of the delta's dictionary pass, if that tells which rows do.
+    /// By stage: which codes of the delta's dictionary pass, if they determine which rows do.
     delta: Vec<Option<Bitmap>>,
 }
 

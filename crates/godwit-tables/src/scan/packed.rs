@@ -1,8 +1,8 @@
 //! Filters on packed values: a range of integers, or a set of dictionary codes.
 //!
-//! A conjunction of comparisons of one integer, decimal, date or time column with literals is a range. Any filter over a
-//! single text column is evaluated once per string of the dictionary; the codes of those that pass are a range, too, if
-//! they are consecutive, as for comparisons and prefixes.
+//! A conjunction of comparisons of one integer, decimal, date or time column with literals is a range. Any filter over
+//! a single text column is evaluated once per string of the dictionary; the codes of those that pass are a range, too,
+//! if they are consecutive, as for comparisons and prefixes.
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::BufferManager;
@@ -23,7 +23,7 @@ pub(super) enum PackedFilter {
 }
 
 impl PackedFilter {
-    /// Codes of which these pass.
+    /// The filter that lets these codes pass.
     fn of_passing(codes: Bitmap) -> Self {
         let words = codes.words();
         let count: usize = words.iter().map(|word| word.count_ones() as usize).sum();
@@ -61,7 +61,7 @@ impl PackedFilter {
     }
 }
 
-/// The column of a stage and the integers of it that pass, if they are a range.
+/// The column of a stage and its integers that pass, if they form a range.
 pub(super) fn range(stage: &StagePlan, row_type: &RowType) -> Option<(usize, ValueRange)> {
     match stage {
         StagePlan::Predicate { columns, conditions, .. } => {
@@ -72,8 +72,8 @@ pub(super) fn range(stage: &StagePlan, row_type: &RowType) -> Option<(usize, Val
     }
 }
 
-/// The column of a stage and the hash of the only value of it that passes, if there is just one and it is a number or a
-/// text.
+/// The column of a stage and the hash of its only value that passes, if there is just one and it is a number or a
+/// string.
 pub(super) fn single_value(stage: &StagePlan, row_type: &RowType) -> Option<(usize, u64)> {
     let StagePlan::Predicate { columns, conditions, .. } = stage else { return None };
     let &[column] = &columns[..] else { return None };
@@ -109,7 +109,7 @@ pub(super) fn delta_codes(
     }
 }
 
-/// True if a filter may be evaluated on values that no row has, and only once.
+/// True if a filter may be evaluated only once per value, and on values that no row has.
 fn is_stable(stage: &StagePlan) -> bool {
     match stage {
         StagePlan::Predicate { can_fail, .. } => !can_fail,
@@ -117,8 +117,8 @@ fn is_stable(stage: &StagePlan) -> bool {
     }
 }
 
-/// The entries of a dictionary that pass; `None` if they don't determine which rows do. `strings` turns codes into what
-/// the scan would return.
+/// The entries of a dictionary that pass; `None` if they don't determine which rows do. `strings` turns codes into the
+/// values that the scan would return.
 fn passing(
     stage: &StagePlan,
     dictionary: &Dictionary,
@@ -155,7 +155,7 @@ fn passes_null(stage: &mut Stage) -> Result<bool> {
     Ok(stage.rows(&null)?.is_none_or(|rows| !rows.is_empty()))
 }
 
-/// The integers for which a condition on a column of this type is TRUE, if they are a range.
+/// The integers for which a condition on a column of this type is TRUE, if they form a range.
 fn range_of(condition: &Condition, ty: &ColumnType) -> Option<ValueRange> {
     match condition {
         Condition::Compare(_, comparison, literal) => {
@@ -179,7 +179,7 @@ fn range_of(condition: &Condition, ty: &ColumnType) -> Option<ValueRange> {
     }
 }
 
-/// The integers for which all conditions on a column are TRUE, if they are a range.
+/// The integers for which all conditions on a column are TRUE, if they form a range.
 fn all_of(conditions: &[Condition], ty: &ColumnType) -> Option<ValueRange> {
     let ranges: Option<Vec<ValueRange>> = conditions.iter().map(|condition| range_of(condition, ty)).collect();
     ranges?.into_iter().reduce(|a, b| ValueRange { min: a.min.max(b.min), max: a.max.min(b.max) })

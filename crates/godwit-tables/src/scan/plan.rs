@@ -1,4 +1,4 @@
-//! Which row groups are read, and in which pieces.
+//! Decides which row groups are read, and in which pieces.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::version::TableVersion;
 /// Rows of a morsel: half a row group, so that two workers finish together.
 const MORSEL_ROWS: usize = 65_536;
 
-/// Up to this many morsels are read faster than key filters are checked.
+/// Up to this many morsels, reading them is faster than checking key filters.
 const LOOKED_THROUGH_MORSELS: usize = 2;
 
 /// A piece of work.
@@ -39,7 +39,7 @@ impl Morsel {
     }
 }
 
-/// The morsels of a scan, and what was left out.
+/// The morsels of a scan, and counts of what was skipped.
 pub(crate) struct ScanPlan {
     pub morsels: Vec<Morsel>,
     pub groups_pruned: usize,
@@ -47,7 +47,8 @@ pub(crate) struct ScanPlan {
     pub rows_pruned: u64,
 }
 
-/// Plans a scan. `ranges` are columns and the range of their integers that are wanted; rows that pass `filters` are inside.
+/// Plans a scan. `ranges` are columns with the wanted range of their integers; all rows that pass `filters` are in
+/// range.
 pub(super) fn plan(
     version: &TableVersion,
     filters: &[Conjunct],
@@ -91,7 +92,7 @@ pub(super) fn plan(
 }
 
 impl ScanPlan {
-    /// Leaves out row groups in which no row has the value of a column that has this hash.
+    /// Skips row groups in which no row has a value with this hash in a column.
     pub(super) fn look_up(&mut self, version: &TableVersion, column: usize, hash: u64) -> Result<()> {
         let in_main = |morsel: &&Morsel| matches!(morsel, Morsel::Main(..));
         if self.morsels.iter().filter(in_main).count() <= LOOKED_THROUGH_MORSELS || !version.is_looked_up(column) {
@@ -119,7 +120,7 @@ impl ScanPlan {
         Ok(())
     }
 
-    /// Leaves out windows at the ends of morsels that have no integer, or code, in the `wanted` range of a column.
+    /// Trims windows from the ends of morsels that have no integer, or code, in the `wanted` range of a column.
     pub(super) fn narrow(&mut self, column: usize, wanted: ValueRange, memory: &BufferManager) -> Result<()> {
         for morsel in &mut self.morsels {
             let Morsel::Main(group, _, rows) = morsel else { continue };
@@ -167,7 +168,7 @@ fn bounds(
             };
             (range.and_then(|range| text(range.min)), range.and_then(|range| text(range.max)))
         }
-        // They are stored as bytes, whose order is of no use to a filter.
+        // They are stored as bytes, whose order is useless to a filter.
         PhysicalType::Nested => (None, None),
         _ => {
             let sql_type = sql_type(&ty.logical).ok()?;

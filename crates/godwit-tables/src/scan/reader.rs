@@ -24,7 +24,7 @@ pub(super) struct Dictionaries(Vec<Texts>);
 pub(super) struct Texts {
     main: Option<OrderedDictionary>,
     delta: Option<Arc<Dictionary>>,
-    /// If the plan asked for them: the scan emits these codes.
+    /// The codes that the scan emits, if the plan asked for them.
     codes: Option<Arc<TextCodes>>,
 }
 
@@ -43,7 +43,7 @@ impl Dictionaries {
         Ok(Self(texts))
     }
 
-    /// Of the main part.
+    /// The dictionary of the main part.
     pub(super) fn get(&self, column: usize) -> Option<&OrderedDictionary> {
         self.0[column].main.as_ref()
     }
@@ -116,7 +116,7 @@ impl<'a> GroupWindow<'a> {
     }
 }
 
-/// One worker's reader of a column. Holds the part that it read last.
+/// One worker's reader of a column. Holds on to the part that it read last.
 pub(super) struct ColumnReader {
     column: usize,
     /// Values are strings, or become them.
@@ -166,7 +166,7 @@ impl ColumnReader {
         Ok((part, rows.start - first..rows.end - first))
     }
 
-    /// What was read since the last call.
+    /// The reads since the last call.
     pub(super) fn take_reads(&mut self) -> ColumnReads {
         std::mem::take(&mut self.reads)
     }
@@ -194,7 +194,7 @@ impl ColumnReader {
         self.unpacked(if self.is_text { self.texts.of_delta(kept) } else { kept.clone() })
     }
 
-    /// Nested values, made of the bytes that are stored for them; all others unchanged.
+    /// Decodes nested values from their stored bytes; leaves all others unchanged.
     fn unpacked(&self, values: Vector) -> Result<Vector> {
         match &self.nested {
             Some(ty) => nested_from_bytes(&values, ty),
@@ -207,7 +207,7 @@ impl ColumnReader {
         self.is_text && has_codes(kept)
     }
 
-    /// True if the values of the window are integers, or codes of a dictionary: what packed filters work on.
+    /// True if the values of the window are integers, or codes of a dictionary, which packed filters work on.
     pub(super) fn is_packed(&self, window: &GroupWindow<'_>) -> bool {
         !self.is_text || window.group.segments[self.column].part_of(window.rows.start).has_codes()
     }
@@ -221,7 +221,7 @@ impl ColumnReader {
         memory: &BufferManager,
     ) -> Result<()> {
         if let PackedFilter::Range(wanted) = filter {
-            // The bounds of the part may tell without its values.
+            // The bounds of the part may decide without its values.
             let header = &window.group.segments[self.column].part_of(window.rows.start).header;
             let Some(range) = header.range else {
                 mask.fill(0);

@@ -1,4 +1,4 @@
-//! The rows of a version that planning tries filters on: those that [`pick_sample`] picks and that aren't deleted.
+//! The sample of a version on which planning tries filters: the undeleted rows that [`pick_sample`] picks.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use super::reader::{ColumnReader, Dictionaries, GroupWindow};
 use crate::deleted::{DELTA, Place};
 use crate::version::TableVersion;
 
-/// The values of a column, of row groups and of the delta; `None` for row ids and nested values, and if there are no rows.
+/// The sampled values of a column, from row groups and the delta; `None` for row ids and nested values, and if there
+/// are no rows.
 pub(crate) fn read(version: &TableVersion, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
     if version.row_type().get(column).is_none_or(|ty| ty.physical == PhysicalType::Nested) {
         return Ok(None);
@@ -63,7 +64,7 @@ fn read_group(
         let window = GroupWindow::new(version, group, &(start..end), &(start..end));
         let selected: Vec<u32> = rows.iter().map(|&row| row - start as u32).collect();
         let values = reader.read(&window, Some(&selected), memory)?;
-        // Immediately, so that blocks may be released.
+        // Copied immediately, so that blocks can be released.
         pieces.extend(sampled_values(&[values]));
     }
     Ok(())

@@ -24,9 +24,9 @@ pub struct VersionReader {
     columns: Vec<Option<ColumnReader>>,
     /// Number of the morsel.
     morsel: usize,
-    /// Rows that are left of the morsel.
+    /// Remaining rows of the morsel.
     left: Range<usize>,
-    /// Rows of the row group, or of the chunk of the delta, that are the window.
+    /// The window: rows of the row group, or of the delta's chunk.
     window: Range<usize>,
 }
 
@@ -40,7 +40,7 @@ impl VersionReader {
         Self { scan, memory, columns, morsel: 0, left: 0..0, window: 0..0 }
     }
 
-    /// Where the rows of the window are, and the number of its first.
+    /// The place of the window's rows, and the number of the first one.
     fn place(&self) -> (Place, usize) {
         match &self.scan.plan().morsels[self.morsel] {
             Morsel::Main(_, place, _) => (*place, self.window.start),
@@ -67,7 +67,7 @@ impl MorselReader for VersionReader {
 
     fn read_ahead(&self, number: usize) {
         let Some(Morsel::Main(group, _, rows)) = self.scan.plan().morsels.get(number) else { return };
-        // Few rows don't need all parts.
+        // A few rows don't need all parts.
         if rows.len() <= WINDOW_ROWS {
             return;
         }

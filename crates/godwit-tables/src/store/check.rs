@@ -1,26 +1,26 @@
-//! `godwit check`: reads all that a database holds, and says what is damaged.
+//! `godwit check`: reads everything in a database, and reports damage.
 
 use godwit_common::Result;
 
 use super::Store;
 use crate::version::TableVersion;
 
-/// Complaints after which the check stops.
+/// Maximum number of complaints; then the check stops.
 const COMPLAINTS_MAX: usize = 100;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// Tables that were looked at.
+    /// Number of tables checked.
     pub tables: usize,
-    /// Rows that could be read.
+    /// Number of rows that could be read.
     pub rows: u64,
-    /// What is damaged; no more than a hundred complaints.
+    /// Descriptions of the damage, at most a hundred.
     pub complaints: Vec<String>,
 }
 
 impl Store {
-    /// Reads all blocks of all tables, dictionaries included, decodes all values, and compares them with the metadata.
+    /// Reads all blocks of all tables, including dictionaries, decodes all values, and compares them with the metadata.
     pub fn check(&self) -> CheckReport {
         let mut report = CheckReport::default();
         for version in self.tables() {

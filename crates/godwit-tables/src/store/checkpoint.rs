@@ -10,8 +10,8 @@
 //!   fold: tables as they are, beside commits and queries ─▶ switch: what came since is put upon it, commits wait
 //! ```
 //!
-//! Folding gives rows other ids; row ids from before are translated by the moves (moves.rs). A row group with many
-//! deleted rows is rewritten without them; others keep a bitmap.
+//! Folding changes row ids; earlier ones are translated by the moves (moves.rs). A row group with many deleted rows is
+//! rewritten without them; others keep a bitmap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,23 +33,23 @@ use crate::version::{Fold, TableVersion};
 /// A row group is rewritten if more than one n-th of its rows is deleted.
 const DELETED_SHARE_MAX: usize = 4;
 
-/// Number of attempts to fold the delta of a table when rows are loaded into it meanwhile.
+/// Maximum number of attempts to fold the delta of a table while rows are being loaded into it.
 const MERGE_TRIES_MAX: usize = 10;
 
-/// What folding made of tables, by name, and of which versions.
+/// Folded tables by name, each with the version that was folded.
 pub(crate) type Folds = BTreeMap<String, (Arc<TableVersion>, Fold)>;
 
 impl Store {
-    /// Writes all that was committed to its place in the file and empties the log. Queries and transactions don't notice,
-    /// commits wait for the switch only. In memory, it only makes row groups of deltas.
+    /// Writes everything committed to its place in the file and empties the log. Queries and transactions don't notice;
+    /// commits wait only for the switch. For a database in memory, it only turns deltas into row groups.
     pub fn checkpoint(&self) -> Result<()> {
         let _turn = self.checkpointing.lock();
         let folds = self.fold_all()?;
         self.switch(folds)
     }
 
-    /// Makes row groups of the delta of one table; the deltas of others stay. In a file this is a checkpoint, which keeps
-    /// those deltas beside the row groups.
+    /// Turns the delta of one table into row groups; the deltas of others stay. For a database file this is a
+    /// checkpoint, which keeps those deltas beside the row groups.
     pub fn merge_delta(&self, name: &str) -> Result<()> {
         let _turn = self.checkpointing.lock();
         for _ in 0..MERGE_TRIES_MAX {
@@ -71,7 +71,7 @@ impl Store {
             .with_hint("try it later"))
     }
 
-    /// Folds all tables that need it. Whatever happens to them meanwhile and later is added by [`switch`](Self::switch).
+    /// Folds all tables that need it. [`switch`](Self::switch) adds whatever happens to them in the meantime.
     pub(crate) fn fold_all(&self) -> Result<Folds> {
         let tables = self.tables.lock().clone();
         self.fold_tables(tables.iter().map(|(key, version)| (key.clone(), version.clone())))
@@ -92,7 +92,7 @@ impl Store {
         Ok(folds)
     }
 
-    /// Makes what is committed now, with the folded tables, the newest checkpoint.
+    /// Makes the committed state, with the folded tables, the newest checkpoint.
     pub(crate) fn switch(&self, folds: Folds) -> Result<()> {
         let _alone = self.commits.write();
         let now = self.tables.lock().clone();
@@ -117,7 +117,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes these tables the newest checkpoint, and starts the log over. No commits may happen meanwhile.
+    /// Makes these tables the newest checkpoint, and starts the log over. There must be no commits meanwhile.
     fn write_checkpoint(&self, tables: &Tables) -> Result<()> {
         let Some(disk) = &self.disk else { return Ok(()) };
         let mut root = disk.root.lock();
@@ -136,8 +136,9 @@ impl Store {
         }
     }
 
-    /// The rows of a table's delta in row groups, without row groups that lost much; `None` if there is nothing to do. A last
-    /// row group that is less than half full is filled up, so that many small commits make few row groups.
+    /// Turns a table's delta into row groups, and rewrites row groups that have lost many rows; `None` if there is
+    /// nothing to do. A last row group that is less than half full is filled up, so that many small commits result in
+    /// few row groups.
     fn fold(&self, version: &Arc<TableVersion>) -> Result<Option<Fold>> {
         let groups = &version.main().groups;
         let has_delta = version.delta_rows() > 0;
@@ -155,7 +156,7 @@ impl Store {
         let fields: Vec<_> = base.columns.iter().map(|column| column.field.clone()).collect();
         let choices = self.encodings(version.rules(), &fields);
         let load = Load::new(&fields, &choices, version.objects().columns(), self.blocks.clone(), &self.memory, 1)?;
-        // A single worker keeps the rows in their order.
+        // A single worker keeps the rows in order.
         let mut worker = load.worker(&self.memory)?;
         for &group in &moved {
             version.visit_live_group(group, |columns, rows| worker.append(columns, rows))?;
@@ -207,7 +208,7 @@ impl Store {
             deleted.keep(|row| row.place != DELTA);
             write_marks(&deleted, &mut out);
         }
-        // Numbers taken from now on are noted in the log that this checkpoint begins.
+        // Numbers taken from now on are recorded in the log that this checkpoint starts.
         for sequence in self.sequences() {
             sequence.begin_noting(None);
         }
@@ -266,7 +267,7 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// A database that is closed leaves an empty log, if it can; the log is as good.
+    /// A database that is closed leaves an empty log if it can; if it can't, the log serves as well.
     fn drop(&mut self) {
         let log = self.disk.as_ref().and_then(|disk| disk.log.as_ref());
         if log.is_some_and(|log| log.bytes() > 0) && !std::thread::panicking() {

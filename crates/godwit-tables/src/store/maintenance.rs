@@ -1,12 +1,12 @@
-//! The thread that makes checkpoints when they are due, so that commits and queries go on meanwhile.
+//! The thread that makes checkpoints when they are due, so that commits and queries can continue meanwhile.
 //!
 //! ```text
 //!            a commit: the log is long           checkpoint made, or failed
 //!   idle ──────────────────────────▶ due ──▶ running ─────────────────────▶ idle
 //! ```
 //!
-//! It starts when the first checkpoint is due, takes little of a busy processor, and ends with the database. A commit waits
-//! for it only when the log has become several times as long as it should be.
+//! It starts when the first checkpoint is due, runs at low priority, and ends with the database. A commit waits for it
+//! only when the log has become several times as long as it should be.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -43,12 +43,12 @@ impl Maintenance {
 }
 
 impl Store {
-    /// From now on, checkpoints that are due are made by a thread, until [`stop_maintenance`](Self::stop_maintenance).
+    /// Lets a thread make the checkpoints that are due, until [`stop_maintenance`](Self::stop_maintenance).
     pub fn allow_maintenance(&self) {
         self.maintenance.state.lock().is_enabled = true;
     }
 
-    /// Ends the thread, after the checkpoint that it makes.
+    /// Ends the thread, after its current checkpoint.
     pub fn stop_maintenance(&self) {
         let thread = {
             let mut state = self.maintenance.state.lock();
@@ -63,7 +63,7 @@ impl Store {
         }
     }
 
-    /// Asks for a checkpoint; false if there is no thread for it.
+    /// Requests a checkpoint; returns false if there is no thread for it.
     pub(super) fn request_checkpoint(self: &Arc<Self>) -> bool {
         let mut state = self.maintenance.state.lock();
         if state.is_enabled && state.thread.is_none() {
@@ -92,7 +92,8 @@ impl Store {
                     return;
                 }
             }
-            // What fails here is tried again when the log has grown, and reported to the next request for a checkpoint.
+            // A failed checkpoint is tried again when the log has grown, and the error is reported to the next explicit
+            // request.
             let made = catch_unwind(AssertUnwindSafe(|| self.checkpoint()));
             if !matches!(made, Ok(Ok(()))) {
                 self.postpone_checkpoint();

@@ -1,16 +1,16 @@
-//! The tables of a database: how they are found when it is opened, and which changes are committed.
+//! The tables of a database: opening it, and committing changes.
 //!
 //! ```text
 //!   Transaction ─ commit ─▶ record in the log ─▶ tables and catalog ─▶ sync, together with others ─▶ done
 //!   open        ─▶ newest checkpoint ─▶ records of the log, one after the other
 //! ```
 //!
-//! Locks, in this order: `turns` (shared by commits while they check and write, exclusively by one that others overtook
-//! too often), `checkpointing` (while a checkpoint is made), `commits` (shared by commits until they are on the disk,
-//! exclusively by a checkpoint for its switch), `tables` (short).
-//! A commit is visible as soon as its record is written; it is acknowledged when the record is on the disk.
+//! Locks, in this order: `turns` (shared by commits while they check and write, exclusive for one that others have
+//! overtaken too often), `checkpointing` (while a checkpoint is made), `commits` (shared by commits until they are on
+//! disk, exclusive for a checkpoint during its switch), `tables` (briefly). A commit is visible as soon as its record
+//! is written; it is acknowledged when the record is on disk.
 //!
-//! A database in memory is the same without file and log.
+//! A database in memory is the same, without file and log.
 
 mod check;
 mod checkpoint;
@@ -50,16 +50,16 @@ pub const CHECKPOINT_BYTES: u64 = 16 << 20;
 /// memory.
 const DELTA_ROWS_MAX: usize = ROW_GROUP_ROWS;
 
-/// Size of the delta of a table, in bytes, at which a checkpoint becomes due: deltas stay when another table's is
-/// merged, the log doesn't.
+/// Size of the delta of a table, in bytes, at which a checkpoint becomes due: merging another table's delta empties the
+/// log, but leaves this one.
 const DELTA_BYTES_MAX: u64 = 2 * CHECKPOINT_BYTES;
 
-/// A commit waits for the running checkpoint if the log or a delta has this many times its intended size.
+/// A commit waits for the running checkpoint if the log or a delta has reached this many times its intended size.
 const WAITS_FROM: u64 = 4;
 
 /// The tables of a database.
 pub struct Store {
-    /// What statements outside of transactions see.
+    /// The catalog that statements outside transactions see.
     catalog: Arc<Catalog>,
     memory: BufferManager,
     blocks: Blocks,
@@ -75,7 +75,7 @@ pub struct Store {
     checkpoints: AtomicU64,
     /// A failed checkpoint isn't tried again before the log has this size.
     postponed_to_bytes: AtomicU64,
-    /// Set by the user, for all columns.
+    /// The user's setting for all columns.
     encoding: Mutex<EncodingChoice>,
 }
 
@@ -106,7 +106,7 @@ impl Store {
         Self::open_on(&DiskSystem, catalog, memory, path, is_read_only)
     }
 
-    /// As [`open`](Self::open), on any file system.
+    /// [`open`](Self::open) on any file system.
     pub fn open_on(
         files: &dyn FileSystem,
         catalog: Arc<Catalog>,
@@ -134,7 +134,7 @@ impl Store {
             (true, _) => {
                 let replay = |payload: &[u8]| store.replay(payload);
                 let (log, end) = Log::open(files, &log_path, checkpoint, is_read_only, replay)?;
-                // What a crash tore off was never acknowledged, as far as the log can tell.
+                // As far as the log can tell, the torn part was never acknowledged.
                 let (LogEnd::Clean | LogEnd::Torn(_)) = end;
                 (!is_read_only).then_some(log)
             }
@@ -179,23 +179,23 @@ impl Store {
         }
     }
 
-    /// The database file and its log, or where it would be; none in memory.
+    /// The paths of the database file and its log, which may not exist; none in memory.
     pub fn paths(&self) -> Vec<PathBuf> {
         let path = self.disk.as_ref().map(|disk| disk.file.path());
         path.into_iter().flat_map(|path| [path.to_owned(), log_path(path)]).collect()
     }
 
-    /// What statements outside of transactions see.
+    /// The catalog that statements outside transactions see.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
     }
 
-    /// How new rows are stored from now on.
+    /// The encoding of new rows.
     pub fn encoding(&self) -> EncodingChoice {
         *self.encoding.lock()
     }
 
-    /// Changes how new rows are stored from now on.
+    /// Changes the encoding of rows stored from now on.
     pub fn set_encoding(&self, choice: EncodingChoice) {
         *self.encoding.lock() = choice;
     }
@@ -225,13 +225,13 @@ impl Store {
         self.tables.lock().values().cloned().collect()
     }
 
-    /// All that is committed.
+    /// The committed state.
     pub(crate) fn committed(&self) -> View {
         let tables = self.tables.lock();
         View { tables: tables.clone(), catalog: Arc::new(self.catalog.snapshot()) }
     }
 
-    /// Begins to load rows for a table. `memory` counts what the load holds.
+    /// Begins loading rows for a table. The load's memory is charged to `memory`.
     pub(crate) fn load(&self, table: &TableVersion, memory: &BufferManager, workers: usize) -> Result<Arc<Load>> {
         self.check_writable()?;
         let fields: Vec<_> = table.main().columns.iter().map(|column| column.field.clone()).collect();
@@ -239,7 +239,7 @@ impl Store {
         Load::new(&fields, &choices, objects, self.blocks.clone(), memory, workers)
     }
 
-    /// How the columns of a table are stored: by its rules, else as set for all.
+    /// The encodings of a table's columns: as set by its rules, otherwise as set for all columns.
     fn encodings(&self, rules: &TableRules, fields: &[Field]) -> Vec<EncodingChoice> {
         let all = self.encoding();
         let of_rules = |field: &Field| {
@@ -253,7 +253,7 @@ impl Store {
         &self.memory
     }
 
-    /// Fails if nothing can be committed.
+    /// Fails if commits are impossible.
     pub(crate) fn check_writable(&self) -> Result<()> {
         match &self.disk {
             Some(Disk { file, log: None, .. }) => {
@@ -271,18 +271,18 @@ impl Store {
         self.disk.as_ref().and_then(|disk| disk.log.as_ref())
     }
 
-    /// A turn to attempt a commit beside others.
+    /// A turn to attempt a commit alongside others.
     pub(crate) fn shared_turn(&self) -> Turn<'_> {
         Turn::Shared { _guard: self.turns.read() }
     }
 
-    /// A turn to attempt a commit exclusively; waits for attempts under way.
+    /// A turn to attempt a commit exclusively; waits for attempts in progress.
     pub(crate) fn turn_alone(&self) -> Turn<'_> {
         Turn::Alone { _guard: self.turns.write() }
     }
 
-    /// Applies changes if all slots, and those of `watched` names, are still what they were before; returns when they
-    /// are on the disk. False: something else was committed first.
+    /// Applies changes if all slots, and those of `watched` names, are still unchanged; returns when they are on disk.
+    /// Returns false if something else was committed first.
     pub(crate) fn publish(self: &Arc<Self>, puts: &[Put], watched: &[(String, Slot)]) -> Result<bool> {
         let changes = if self.disk.is_some() { record::changes_of(puts)? } else { Vec::new() };
         if !changes.is_empty() {
@@ -325,7 +325,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Makes a checkpoint, or has one made, if the log is long or one of the tables that were changed has a large delta.
+    /// Makes or requests a checkpoint if the log is long or one of the changed tables has a large delta.
     pub(crate) fn checkpoint_if_due<'a>(
         self: &Arc<Self>,
         changed: impl Iterator<Item = &'a Arc<TableVersion>>,
@@ -349,13 +349,13 @@ impl Store {
         Ok(())
     }
 
-    /// No checkpoint is due before the log has grown.
+    /// Makes no checkpoint due before the log has grown.
     fn postpone_checkpoint(&self) {
         let log_bytes = self.log().map_or(0, Log::bytes);
         self.postponed_to_bytes.store(log_bytes + self.checkpoint_bytes(), Ordering::Relaxed);
     }
 
-    /// Applies the changes of a record of the log again.
+    /// Replays the changes of a log record.
     fn replay(&self, payload: &[u8]) -> Result<()> {
         let changes = record::from_bytes(payload, &self.blocks)?;
         let mut tables = self.tables.lock();
@@ -370,7 +370,7 @@ impl Store {
     }
 }
 
-/// Notes that a record of the log is about to point to the blocks of a table.
+/// Marks the blocks of a table that a log record is about to point to.
 fn mark_saved(put: &Put) {
     if let Some(table) = &put.after.table {
         table.main().blocks().iter().for_each(|block| block.mark_saved());
@@ -389,7 +389,7 @@ fn create_files(files: &dyn FileSystem, path: &Path, log_path: &Path) -> Result<
     })
 }
 
-/// Names are compared without case.
+/// The key of a name: names are case-insensitive.
 pub(crate) fn key(name: &str) -> String {
     name.to_lowercase()
 }

@@ -1,4 +1,4 @@
-//! Changes of a database as bytes: the payload of a record of the log.
+//! Serialization of database changes: the payload of a log record.
 //!
 //! ```text
 //!   count u32, then changes: kind u8, name, and
@@ -17,8 +17,8 @@
 //!  21 comments       on an object and its columns
 //! ```
 //!
-//! Rows of an insert are encoded as parts are, plainly; a main part is metadata, its bodies are in blocks already. What a
-//! commit did to a table is the difference between two of its versions.
+//! Rows of an insert are encoded like parts, with the plain scheme; a main part is only metadata, because its bodies
+//! are already in blocks. The changes of a commit to a table are the difference between two of its versions.
 
 use std::sync::Arc;
 
@@ -53,22 +53,22 @@ pub(super) struct Change {
 enum Kind {
     /// A table without rows.
     CreateTable(Vec<Field>),
-    /// The rows in blocks of an existing table are now these.
+    /// The new main part of an existing table.
     SetMain(Main),
     /// More rows of an existing table: dense columns as they are stored.
     Insert(Vec<Vector>, usize),
     DropTable,
-    /// A view, given by the statement that created it and the schema in which its names are resolved; it replaces
+    /// A view, given by the statement that created it and the schema in which its names are resolved; it may replace
     /// another one.
     CreateView {
         schema: String,
         statement: String,
     },
     DropView,
-    /// A macro, given by the statement that created it; it replaces another one.
+    /// A macro, given by the statement that created it; it may replace another one.
     CreateMacro(String),
     DropMacro,
-    /// A type, given by its definition; it replaces another one.
+    /// A type, given by its definition; it may replace another one.
     CreateType(String),
     DropType,
     CreateSchema,
@@ -80,11 +80,11 @@ enum Kind {
     /// Defaults and constraints of an existing table.
     SetRules(TableRules),
     Delete(Marks),
-    /// The encodings of columns of an existing table that have one set.
+    /// The encodings of an existing table's columns, for those that have one set.
     SetEncodings(Vec<(String, String)>),
     /// The generated columns of a table whose other rules are set.
     SetGenerated(Vec<GeneratedColumn>),
-    /// What COMMENT ON set for something that exists.
+    /// Comments on an existing object, as set by COMMENT ON.
     SetComments(Comments),
 }
 
@@ -135,7 +135,7 @@ pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// The comments on the result, unless it is the same thing with the same comments as before.
+/// The comments on the result, unless it is the same object with the same comments as before.
 fn comments_of(name: &str, before: &Slot, after: &Slot) -> Option<Change> {
     let is_same = match (before, after) {
         (Slot { table: Some(before), .. }, Slot { table: Some(after), .. }) => before.is_same_table(after),
@@ -150,8 +150,8 @@ fn comments_of(name: &str, before: &Slot, after: &Slot) -> Option<Change> {
     (comments != known).then(|| Change { name: name.to_owned(), kind: Kind::SetComments(comments) })
 }
 
-/// What the lists of a checkpoint don't have: schemas, sequences, views whose names aren't in main; generated columns,
-/// encodings of columns, comments, and deltas.
+/// Everything that the lists of a checkpoint don't contain: schemas, sequences, views whose names aren't in main;
+/// generated columns, encodings of columns, comments, and deltas.
 pub(super) fn rest_of<'a>(
     catalog: &Catalog,
     tables: impl Iterator<Item = &'a Arc<TableVersion>> + Clone,
@@ -197,7 +197,7 @@ pub(super) fn rest_of<'a>(
     Ok(changes)
 }
 
-/// What a table has in addition to an earlier version of it, or to one without rows.
+/// The changes of a table compared with an earlier version of it, or with one without rows.
 fn added(before: Option<&TableVersion>, after: &TableVersion, push: &mut impl FnMut(Kind)) -> Result<()> {
     let is_same_main = match before {
         Some(before) => Arc::ptr_eq(before.main(), after.main()),
@@ -225,7 +225,7 @@ impl Change {
         &self.name
     }
 
-    /// What the name stands for after the change, given what it stood for before.
+    /// The slot of the name after the change, given the one before.
     pub(super) fn applied(self, before: Slot, memory: &BufferManager) -> Result<Slot> {
         let Change { name, kind } = self;
         let Slot { table, entry } = before;
@@ -397,7 +397,7 @@ pub(super) fn from_bytes(bytes: &[u8], blocks: &Blocks) -> Result<Vec<Change>> {
                 Kind::Insert((0..width).map(|_| read_column(&mut bytes, rows)).collect::<Result<_>>()?, rows)
             }
             4 => Kind::DropTable,
-            // Of formats 1 and 2, which had one schema.
+            // From formats 1 and 2, which had only one schema.
             5 => Kind::CreateView { schema: SCHEMA.to_owned(), statement: bytes.text()?.to_owned() },
             6 => Kind::DropView,
             7 => Kind::SetRules(read_rules(&mut bytes)?),
@@ -422,7 +422,7 @@ pub(super) fn from_bytes(bytes: &[u8], blocks: &Blocks) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// Places, and the rows of each.
+/// Appends places and the rows of each.
 pub(super) fn write_marks(marks: &Marks, out: &mut Vec<u8>) {
     put_u32(out, marks.places().count() as u32);
     for (place, rows) in marks.places() {
@@ -439,7 +439,7 @@ pub(super) fn read_marks(bytes: &mut Reader<'_>) -> Result<Marks> {
         let place = bytes.u32()?;
         for _ in 0..bytes.u32()? {
             let row = bytes.u32()?;
-            // Marks take memory up to the largest row.
+            // Marks take memory in proportion to the largest row number.
             if row > if place == DELTA { ROWS_MAX } else { ROW_GROUP_ROWS as u32 } {
                 return Err(Error::corrupt("a deleted row has a number that no row has"));
             }
@@ -449,7 +449,7 @@ pub(super) fn read_marks(bytes: &mut Reader<'_>) -> Result<Marks> {
     Ok(marks)
 }
 
-/// No delta has more rows: checkpoints come long before.
+/// No delta has more rows than this: checkpoints come long before that.
 const ROWS_MAX: u32 = 1 << 28;
 
 fn write_column(column: &Vector, out: &mut Vec<u8>) {

@@ -1,12 +1,12 @@
-//! Sequences as bytes, and the notes in the log of which numbers are taken.
+//! Serialization of sequences, and the notes in the log that record which numbers are taken.
 //!
 //! ```text
 //!   sequence   start, increment, min, max (8 each), cycle (1), owned (1), then what comes next
 //!   next       flag (1): 0 if there are no more, then the number (8)
 //! ```
 //!
-//! A note is a record of its own, independent of the transaction that takes the numbers. Statements go on when it is
-//! written; a commit that has the numbers in its rows follows it in the log.
+//! A note is a record of its own, independent of the transaction that takes the numbers. Statements continue once it is
+//! written; a commit whose rows contain the numbers follows it in the log.
 
 use std::sync::{Arc, Weak};
 
@@ -16,11 +16,11 @@ use godwit_storage::wire::{Reader, put_u64};
 
 use super::{Store, key, record};
 
-/// Notes numbers of sequences in the log of a database.
+/// Records numbers of sequences in the log of a database.
 struct LogKeeper(Weak<Store>);
 
 impl Store {
-    /// Notes the numbers that are taken; `None`: they end with the database.
+    /// Records the numbers that are taken; `None` if sequences live only as long as the database is open.
     pub(super) fn keeper(self: &Arc<Self>) -> Option<Arc<dyn SequenceKeeper>> {
         self.disk.is_some().then(|| -> Arc<dyn SequenceKeeper> { Arc::new(LogKeeper(Arc::downgrade(self))) })
     }

@@ -1,4 +1,4 @@
-//! The tables and names of a database at one moment.
+//! A snapshot of the tables and names of a database.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use godwit_common::Result;
 
 use crate::version::TableVersion;
 
-/// By name in lower case. Cloning costs nothing until one of the two changes.
+/// Tables by lower-case name. Cloning is free until one of the two changes.
 pub(crate) type Tables = Arc<BTreeMap<String, Arc<TableVersion>>>;
 
 /// What a name stands for.
@@ -16,7 +16,7 @@ pub(crate) type Tables = Arc<BTreeMap<String, Arc<TableVersion>>>;
 pub(crate) struct Slot {
     /// A table of the database's own.
     pub table: Option<Arc<TableVersion>>,
-    /// What the planner sees: that table, a view, a sequence, a schema, or a file.
+    /// The entry that the planner sees: that table, a view, a sequence, a schema, or a file.
     pub entry: Option<CatalogEntry>,
 }
 
@@ -43,7 +43,7 @@ impl Slot {
         Self::of_entry(CatalogEntry::Sequence(sequence))
     }
 
-    /// The schema that it is.
+    /// The schema, if it is one.
     pub(crate) fn schema(&self) -> Option<&SchemaDefinition> {
         match &self.entry {
             Some(CatalogEntry::Schema(schema)) => Some(schema),
@@ -51,7 +51,7 @@ impl Slot {
         }
     }
 
-    /// The same thing with other comments; `None` if there is nothing to comment on.
+    /// The same object with other comments; `None` if there is nothing to comment on.
     pub(crate) fn with_comments(&self, comments: Comments) -> Result<Option<Self>> {
         if let Some(table) = &self.table {
             let rules = TableRules { comments, ..table.rules().as_ref().clone() };
@@ -60,7 +60,7 @@ impl Slot {
         Ok(self.entry.as_ref().and_then(|entry| entry.with_comments(comments)).map(Self::of_entry))
     }
 
-    /// True if both are the same version of the same thing.
+    /// True if both are the same version of the same object.
     pub(crate) fn is(&self, other: &Slot) -> bool {
         match (&self.table, &other.table, &self.entry, &other.entry) {
             (Some(a), Some(b), ..) => Arc::ptr_eq(a, b),
@@ -85,7 +85,7 @@ pub(crate) struct Put {
 }
 
 impl Put {
-    /// True if the table has blocks that it didn't have.
+    /// True if the table has blocks that it didn't have before.
     pub(crate) fn has_new_blocks(&self) -> bool {
         match (&self.before.table, &self.after.table) {
             (Some(before), Some(after)) => !Arc::ptr_eq(before.main(), after.main()),
@@ -99,7 +99,7 @@ impl Put {
 #[derive(Clone)]
 pub(crate) struct View {
     pub tables: Tables,
-    /// Never changed; replaced.
+    /// Never modified, only replaced.
     pub catalog: Arc<Catalog>,
 }
 

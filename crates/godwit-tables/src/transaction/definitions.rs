@@ -1,4 +1,4 @@
-//! Tables, views, sequences and schemas that a transaction makes, alters and drops.
+//! Creating, altering and dropping tables, views, sequences and schemas in a transaction.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ pub struct NewTable {
     pub rules: TableRules,
     /// Sequences of its identity columns.
     pub sequences: Vec<SequenceDefinition>,
-    /// Replaces a table of that name.
+    /// Replaces an existing table with that name.
     pub or_replace: bool,
 }
 
 impl Transaction {
-    /// Makes a table without rows.
+    /// Creates a table without rows.
     pub fn create_table(&self, table: &NewTable) -> Result<Arc<TableVersion>> {
         check_encodings(&table.rules)?;
         let mut state = self.changeable()?;
@@ -73,7 +73,7 @@ impl Transaction {
         Ok(version)
     }
 
-    /// Gives a table other names and rules; types and rows stay. Returns the table before and after.
+    /// Changes the names and rules of a table; types and rows stay. Returns the table before and after.
     pub fn alter_table(&self, alter: &AlterPlan) -> Result<(Arc<TableVersion>, Arc<TableVersion>)> {
         check_encodings(&alter.rules)?;
         let mut state = self.changeable()?;
@@ -95,7 +95,7 @@ impl Transaction {
         Ok((before, after))
     }
 
-    /// Removes a table.
+    /// Drops a table.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let mut state = self.changeable()?;
         let key = key(name);
@@ -104,14 +104,14 @@ impl Transaction {
             check_children(&state.own.view, &key, None)?;
             drop_owned(&mut state.own, table.rules(), &TableRules::default());
         } else {
-            // A file's table, or an error.
+            // Either a table backed by a file, or an error.
             state.own.view.catalog.snapshot().drop_table(name)?;
         }
         state.own.put(key, Slot::default());
         Ok(())
     }
 
-    /// Makes a schema. One that is replaced must be empty.
+    /// Creates a schema. If it replaces one, that must be empty.
     pub fn create_schema(&self, name: &str, or_replace: bool) -> Result<()> {
         if or_replace && self.catalog().has_schema(name) {
             self.drop_schema(name, false)?;
@@ -124,7 +124,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Removes a schema, and with `cascade` what is in it.
+    /// Drops a schema and, with `cascade`, everything in it.
     pub fn drop_schema(&self, name: &str, cascade: bool) -> Result<()> {
         let mut state = self.changeable()?;
         let view = &state.own.view;
@@ -155,7 +155,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Makes a sequence.
+    /// Creates a sequence.
     pub fn create_sequence(&self, definition: SequenceDefinition, or_replace: bool) -> Result<()> {
         let mut state = self.changeable()?;
         let key = key(&definition.name);
@@ -172,7 +172,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Gives a sequence another definition; it goes on at `next`.
+    /// Changes the definition of a sequence; it continues at `next`.
     pub fn alter_sequence(&self, definition: SequenceDefinition, next: Option<i64>) -> Result<()> {
         let mut state = self.changeable()?;
         let key = key(&definition.name);
@@ -184,7 +184,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Removes a sequence.
+    /// Drops a sequence.
     pub fn drop_sequence(&self, name: &str) -> Result<()> {
         let mut state = self.changeable()?;
         let key = key(name);
@@ -198,7 +198,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Makes a view.
+    /// Creates a view.
     pub fn create_view(&self, view: Arc<ViewDefinition>, or_replace: bool) -> Result<()> {
         let mut state = self.changeable()?;
         let key = key(&view.name);
@@ -208,24 +208,24 @@ impl Transaction {
         Ok(())
     }
 
-    /// Makes a macro.
+    /// Creates a macro.
     pub fn create_macro(&self, definition: Arc<MacroDefinition>, or_replace: bool) -> Result<()> {
         let name = definition.name.clone();
         self.create_text(&name, macro_key(&name), CatalogEntry::Macro(definition), or_replace)
     }
 
-    /// Makes a type.
+    /// Creates a type.
     pub fn create_type(&self, definition: Arc<TypeDefinition>, or_replace: bool) -> Result<()> {
         let name = definition.name.clone();
         self.create_text(&name, type_key(&name), CatalogEntry::Type(definition), or_replace)
     }
 
-    /// Removes a macro.
+    /// Drops a macro.
     pub fn drop_macro(&self, name: &str) -> Result<()> {
         self.drop_text("macro", name, &macro_key(name))
     }
 
-    /// Removes a type. Its users have copies.
+    /// Drops a type. Its users have copies.
     pub fn drop_type(&self, name: &str) -> Result<()> {
         self.drop_text("type", name, &type_key(name))
     }
@@ -252,7 +252,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Sets the comments on what the catalog has under a key.
+    /// Sets the comments on the catalog object with a key.
     pub fn set_comments(&self, of: &str, comments: Comments) -> Result<()> {
         let mut state = self.changeable()?;
         let key = key(of);
@@ -262,7 +262,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Removes a view.
+    /// Drops a view.
     pub fn drop_view(&self, name: &str) -> Result<()> {
         let mut state = self.changeable()?;
         state.own.view.catalog.snapshot().drop_view(name)?;
@@ -283,14 +283,14 @@ fn check_encodings(rules: &TableRules) -> Result<()> {
     }
 }
 
-/// Columns whose values may come from sequences, and the expressions.
+/// Columns whose values may come from sequences, each with its expression.
 fn numbered(rules: &TableRules) -> impl Iterator<Item = (&str, &str)> {
     let defaults = rules.defaults.iter().map(|(column, default)| (column.as_str(), default.as_str()));
     let identities = rules.generated.iter().filter(|column| column.kind == GeneratedKind::Identity);
     defaults.chain(identities.map(|column| (column.field.name().as_str(), column.expression.as_str())))
 }
 
-/// Drops the sequences of identity columns with the rules that use them, unless other rules still do.
+/// Drops the sequences of identity columns along with the rules that use them, unless other rules still do.
 fn drop_owned(own: &mut Own, rules: &TableRules, kept: &TableRules) {
     let used = |rules: &TableRules| numbered(rules).flat_map(|(_, text)| sequences_in(text)).collect::<Vec<_>>();
     let kept = used(kept);
@@ -302,7 +302,7 @@ fn drop_owned(own: &mut Own, rules: &TableRules, kept: &TableRules) {
     }
 }
 
-/// Fails if the defaults of remaining tables take numbers of sequences in `going`. All are names in lower case.
+/// Fails if defaults of remaining tables use sequences in `going`. All names are in lower case.
 fn check_unused(view: &View, going: &[String]) -> Result<()> {
     for (other, table) in view.tables.iter().filter(|(other, _)| !going.contains(other)) {
         for (column, expression) in numbered(table.rules()) {
@@ -315,7 +315,7 @@ fn check_unused(view: &View, going: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Something is created in the schema of this name: it must exist, and stay until the commit.
+/// Called when something is created in the schema with this name, which must exist and stay until the commit.
 fn enter_schema(own: &mut Own, name: &str) -> Result<()> {
     let (schema, _) = split_name(name);
     if schema == SCHEMA {
@@ -327,12 +327,12 @@ fn enter_schema(own: &mut Own, name: &str) -> Result<()> {
             Error::user(format!("no schema named {schema}")).with_hint(format!("CREATE SCHEMA {schema} makes one"))
         );
     };
-    // Created again, so that a transaction that drops it meanwhile fails.
+    // Put again, so that a transaction that drops it meanwhile fails.
     own.put(key, Slot::of_entry(CatalogEntry::Schema(Arc::new(definition))));
     Ok(())
 }
 
-/// Rules whose references name the columns that they refer to: those of the primary key, if none were named.
+/// The rules with references completed: those that don't name the referenced columns get the primary key's.
 fn with_parent_keys(view: &View, table: &str, rules: &TableRules) -> Result<TableRules> {
     let mut rules = rules.clone();
     let own_keys = rules.keys.clone();
@@ -365,7 +365,7 @@ fn with_parent_keys(view: &View, table: &str, rules: &TableRules) -> Result<Tabl
     Ok(rules)
 }
 
-/// Fails if another table refers to what is no longer a key; `None`: the table no longer exists.
+/// Fails if another table refers to columns that are no longer a key; `None` if the table no longer exists.
 fn check_children(view: &View, name: &str, rules: Option<&TableRules>) -> Result<()> {
     for (other, table) in view.tables.iter().filter(|(other, _)| *other != name) {
         for reference in table.rules().references.iter().filter(|reference| key(&reference.parent) == name) {

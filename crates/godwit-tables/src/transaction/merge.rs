@@ -11,12 +11,12 @@ use super::{Verification, conflict};
 use crate::store::{Put, Slot, Store, View};
 use crate::version::TableVersion;
 
-/// What a name will stand for. Fails if others changed the same.
+/// The slot that results for a name. Fails if others have changed the same name.
 pub(super) fn merged(store: &Store, name: &str, base: &Slot, own: &Slot, now: &Slot) -> Result<Slot> {
     if now.is(base) {
         return Ok(own.clone());
     }
-    // Creating something in a schema puts the schema unchanged.
+    // Creating something in a schema puts the schema again, unchanged.
     if let (Some(base), Some(own), Some(now)) = (base.schema(), own.schema(), now.schema()) {
         let kept = if own.comments == base.comments { now } else { own };
         return Ok(Slot::of_entry(CatalogEntry::Schema(Arc::new(kept.clone()))));
@@ -25,9 +25,9 @@ pub(super) fn merged(store: &Store, name: &str, base: &Slot, own: &Slot, now: &S
         (Some(base), Some(own), Some(now)) if base.is_same_table(own) && base.is_same_table(now) => {
             merged_rows(store, base, own, now).map(Slot::of_table)
         }
-        // It was only folded meanwhile.
+        // It has only been folded meanwhile.
         (Some(base), _, Some(now)) if base.is_same_content(now) => Ok(own.clone()),
-        // Rows that others added go with the table.
+        // Rows that others have added are dropped with the table.
         (Some(base), None, Some(now)) if base.is_same_table(now) => Ok(own.clone()),
         _ => Err(conflict(format!("another one changed what {name} is"))),
     }
@@ -41,7 +41,7 @@ fn merged_rows(
     now: &TableVersion,
 ) -> Result<Arc<TableVersion>> {
     let mut deleted = own.deleted().since(base.deleted());
-    // Rows that the transaction added and deleted again are left out below.
+    // Rows that the transaction both added and deleted are left out below.
     deleted.keep(|id| base.has_row(id));
     let same_rows = || conflict(format!("another one changed the same rows of {}", base.name()));
     let deleted = base.epoch().translated(deleted, now.epoch()).ok_or_else(same_rows)?;
@@ -74,7 +74,7 @@ fn reloaded(store: &Store, base: &TableVersion, own: &TableVersion, now: &TableV
     load.finish(now.main())
 }
 
-/// Checks the constraints that hold for the transaction alone but may be broken by what others committed; new keys have
+/// Checks the constraints that hold for the transaction on its own but may be broken by other commits; new keys have
 /// already been compared with the rows of `checked`. Returns the names that must not change until the commit.
 pub(super) fn verify_changes(
     base: &View,

@@ -1,4 +1,4 @@
-//! Transactions: what they see, what they have changed, and how that is committed.
+//! Transactions: what they see, what they have changed, and how they commit.
 //!
 //! ```text
 //!   begin ─▶ base: all that is committed ──┬──▶ own: base and the transaction's changes ◀── statements
@@ -8,12 +8,13 @@
 //!                                          └─ no ──▶ the difference of own and base, put upon it     (merge.rs)
 //! ```
 //!
-//! Snapshot isolation: a transaction reads `own` only, so nothing that others commit meanwhile. The first of two
-//! transactions that change a row, or alter a table that the other one changes, wins; the other one's commit fails. Rows
-//! that were read and not changed may be changed by others: write skew is possible. Keys and references are checked
-//! against what is committed, so those hold nevertheless.
+//! Snapshot isolation: a transaction only reads `own`, and thus nothing that others commit meanwhile. If two
+//! transactions change the same row, or one alters a table that the other changes, the first to commit wins; the other
+//! one's commit fails. Rows that were read but not changed may be changed by others: write skew is possible. Keys and
+//! references are checked against the committed state, so they hold nevertheless.
 //!
-//! A version of a table never changes; so a copy of the state is a few pointers, and undoing is dropping.
+//! A version of a table never changes; so copying the state means copying a few pointers, and undoing means dropping
+//! it.
 
 mod definitions;
 mod merge;
@@ -34,13 +35,14 @@ use crate::deleted::Marks;
 use crate::store::{Put, Slot, Store, Tables, View, key};
 use crate::version::TableVersion;
 
-/// Number of attempts to commit when others come first, with its constraints checked outside of locks.
+/// Maximum number of attempts to commit while others come first, with constraints checked outside locks.
 pub(crate) const SHARED_TRIES_MAX: usize = 5;
 
-/// Number of further attempts with no other commits. Only a checkpoint and a note of a sequence can still come between.
+/// Number of further attempts with no other commits. Only a checkpoint or a note of a sequence can still get in
+/// between.
 const ALONE_TRIES_MAX: usize = 20;
 
-/// Changes of a database that happen together or not at all. Dropping it undoes them.
+/// Changes to a database that happen together or not at all. Dropping it undoes them.
 pub struct Transaction {
     store: Arc<Store>,
     state: Mutex<State>,
@@ -50,7 +52,7 @@ struct State {
     base: View,
     own: Own,
     savepoints: Vec<(String, Own)>,
-    /// Committed, or tried to.
+    /// It has been committed, or a commit was attempted.
     is_over: bool,
 }
 
@@ -62,7 +64,7 @@ struct Own {
     touched: BTreeSet<String>,
 }
 
-/// A change of a table whose constraints have to be checked: all that compare its rows with others.
+/// A change of a table that requires checking the constraints that compare its rows with others.
 pub struct Verification {
     /// The catalog in which all names are looked up.
     pub catalog: Arc<Catalog>,
@@ -93,7 +95,7 @@ pub(crate) enum NewRows {
 }
 
 impl Store {
-    /// Begins a transaction, which sees what is committed now.
+    /// Begins a transaction, which sees the state committed now.
     pub fn begin(self: &Arc<Self>) -> Transaction {
         let base = self.committed();
         let own = Own { view: base.clone(), touched: BTreeSet::new() };
@@ -112,7 +114,7 @@ impl Own {
 }
 
 impl Transaction {
-    /// What names stand for now; a copy that doesn't change.
+    /// The current catalog; a copy that doesn't change.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.state.lock().own.view.catalog.clone()
     }
@@ -127,20 +129,20 @@ impl Transaction {
         self.state.lock().own.view.tables.get(&key(name)).cloned()
     }
 
-    /// What has to be verified of a table as the transaction sees it now.
+    /// The verification of a table as the transaction sees it now.
     pub fn verification(&self, before: Option<Arc<TableVersion>>, after: Arc<TableVersion>) -> Verification {
         let view = self.state.lock().own.view.clone();
         Verification { catalog: view.catalog, before, after, checked: None, tables: view.tables }
     }
 
-    /// Keeps the state under a name. An older savepoint of that name is hidden, not forgotten.
+    /// Saves the state under a name. An older savepoint with that name is hidden, not released.
     pub fn savepoint(&self, name: &str) {
         let mut state = self.state.lock();
         let own = state.own.clone();
         state.savepoints.push((name.to_owned(), own));
     }
 
-    /// Forgets a savepoint and those after it.
+    /// Releases a savepoint and those after it.
     pub fn release(&self, name: &str) -> Result<()> {
         let mut state = self.state.lock();
         let at = find_savepoint(&state, name)?;
@@ -148,7 +150,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Undoes what came after a savepoint, which stays.
+    /// Undoes everything after a savepoint, which stays.
     pub fn rollback_to(&self, name: &str) -> Result<()> {
         let mut state = self.state.lock();
         let at = find_savepoint(&state, name)?;
@@ -157,12 +159,12 @@ impl Transaction {
         Ok(())
     }
 
-    /// Begins to load rows for a table. `memory` counts what the load holds.
+    /// Begins loading rows for a table. The load's memory is charged to `memory`.
     pub(crate) fn load(&self, table: &TableVersion, memory: &BufferManager, workers: usize) -> Result<Arc<Load>> {
         self.store.load(table, memory, workers)
     }
 
-    /// The state, if it may be changed.
+    /// The state, if the transaction may still change it.
     fn changeable(&self) -> Result<MutexGuard<'_, State>> {
         self.store.check_writable()?;
         let state = self.state.lock();
@@ -195,8 +197,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Applies all changes; returns when they are on the disk. `verify` is called for tables whose constraints may be
-    /// broken by the changes of others together with those of this transaction.
+    /// Applies all changes; returns when they are on disk. `verify` is called for tables whose constraints may be
+    /// broken by the combination of this transaction's changes with those of others.
     pub fn commit(&self, verify: &dyn Fn(&Verification) -> Result<()>) -> Result<()> {
         let store = &self.store;
         let (base, own) = {
@@ -207,7 +209,7 @@ impl Transaction {
         if own.touched.is_empty() {
             return Ok(());
         }
-        // Statements were checked against the base, so each attempt has to look at what came after the last one.
+        // Statements were checked against the base, so each attempt has to check what came after the last one.
         let mut checked = base.clone();
         for number in 0..SHARED_TRIES_MAX + ALONE_TRIES_MAX {
             let turn = if number < SHARED_TRIES_MAX { store.shared_turn() } else { store.turn_alone() };

@@ -1,9 +1,9 @@
-//! From the kernel's clock of events to the monotonic clock.
+//! Converts the kernel's event clock to the monotonic clock.
 //!
-//! An event can be told to use the monotonic clock (`use_clockid`), but then Linux has PEBS interrupt the program for
-//! each single sample instead of once for a buffer of them. So samples have the kernel's own time, and this thread
-//! finds out the difference: it touches a page that isn't there, and the sample of that page fault has the kernel's
-//! time of an instant between two readings of the monotonic clock.
+//! An event can be told to use the monotonic clock (`use_clockid`), but then Linux makes PEBS interrupt the program for
+//! every single sample instead of once per buffer. So samples have the kernel's own time, and this thread measures the
+//! difference: it touches a page that isn't present, and the sample of that page fault has the kernel's time of an
+//! instant between two readings of the monotonic clock.
 
 use super::event::Event;
 use super::mapping::Mapping;
@@ -15,17 +15,17 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// Page faults that the first measurement takes.
+/// Number of page faults in the first measurement.
 const FIRST_TRIES: usize = 5;
 
-/// Page faults of one thread, whose times are known by both clocks. Must be used by the thread that made it.
+/// Page faults of one thread, whose times are known by both clocks. Must be used by the thread that created it.
 #[derive(Debug)]
 pub(super) struct Anchor {
     event: Event,
     mapping: Mapping,
     page: NonNull<c_void>,
     page_bytes: usize,
-    /// What to add to the kernel's time.
+    /// The offset to add to the kernel's time.
     difference: i64,
 }
 
@@ -34,7 +34,7 @@ impl Anchor {
     ///
     /// # Errors
     ///
-    /// What keeps a thread from sampling its own page faults keeps it from any sampling.
+    /// Whatever keeps a thread from sampling its own page faults keeps it from any sampling.
     pub(super) fn new(facts: &Facts) -> Result<Anchor, Unavailable> {
         let kind = SampledEvent::page_faults();
         let page_bytes = rustix::param::page_size();
@@ -55,16 +55,16 @@ impl Anchor {
         Ok(anchor)
     }
 
-    /// Measures the difference anew, as clocks drift: it changes only as far as it must.
+    /// Measures the difference again, because clocks drift: it changes only as far as it must.
     pub(super) fn measure(&mut self) {
         if let Some((low, high)) = self.bounds() {
             self.difference = self.difference.max(low).min(high);
         }
     }
 
-    /// One page fault: the difference lies between those to the readings around it.
+    /// Triggers one page fault: the difference lies between those to the readings before and after it.
     fn bounds(&mut self) -> Option<(i64, i64)> {
-        // SAFETY: the page is ours, nobody has a reference into it, and what it holds means nothing.
+        // SAFETY: the page is ours, nobody has a reference into it, and its content is meaningless.
         unsafe { madvise(self.page.as_ptr(), self.page_bytes, Advice::LinuxDontNeed) }.ok()?;
         let before = monotonic_nanos();
         // SAFETY: as above; a mapped page that can be written.

@@ -14,13 +14,14 @@ pub(super) const FORMAT_TIME_RUNNING: u64 = 1 << 1;
 /// Since Linux 6.0.
 pub(super) const FORMAT_LOST: u64 = 1 << 4;
 
-// Bits of `flags`, where C has bit fields: from the lowest on, as on all little-endian machines.
+// Bits of `flags`, which are bit fields in C: starting at the lowest bit, as on all little-endian machines.
 pub(super) const FLAG_DISABLED: u64 = 1 << 0;
 pub(super) const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 pub(super) const FLAG_WATERMARK: u64 = 1 << 14;
 pub(super) const FLAG_PRECISE_SHIFT: u32 = 15;
 
-/// `perf_event_attr` in its seventh version (128 bytes); later kernels take it as it is. What we never set is zero.
+/// `perf_event_attr` in its seventh version (128 bytes); later kernels accept it as it is. Fields that we never set are
+/// zero.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Attributes {

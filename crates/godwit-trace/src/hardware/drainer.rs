@@ -18,18 +18,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Samples that don't fill half a ring come this late.
+/// Maximum delay of samples that don't fill half a ring.
 const PASS_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-/// Between two looks at a full queue.
+/// Pause before a full queue is checked again.
 const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 
 const RUNNING: u8 = 0;
-/// The rings are drained once more, and the queue takes all.
+/// The rings are drained once more, and everything goes to the queue.
 const STOPPING: u8 = 1;
-/// What the queue doesn't take is dropped.
+/// Samples that the queue has no room for are dropped.
 const ABANDONED: u8 = 2;
 
-/// What the draining thread shares with those that attach threads.
+/// State that the draining thread shares with those that attach threads.
 #[derive(Debug)]
 pub(super) struct Shared {
     phase: AtomicU8,
@@ -49,7 +49,7 @@ pub(super) struct Ring {
     event: Arc<Event>,
     mapping: Mapping,
     has_ended: bool,
-    /// The time of the last sample: measuring the clocks anew doesn't turn it back.
+    /// The time of the last sample: remeasuring the clocks must not turn it back.
     last_nanos: u64,
 }
 
@@ -60,17 +60,18 @@ impl Shared {
         Ok(Shared { phase: AtomicU8::new(RUNNING), waker, threads: Mutex::default() })
     }
 
-    /// Attaches the ring that `open` makes, unless the thread has one. It makes none for a thread that has ended.
+    /// Attaches the ring that `open` creates, unless the thread has one. `open` creates none for a thread that has
+    /// ended.
     pub(super) fn attach(
         &self,
         thread: Pid,
         open: impl FnOnce() -> Result<Option<(Event, Mapping)>, Unavailable>,
     ) -> Result<(), Unavailable> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        // The system gives the number of a thread that has ended to another.
+        // The system reuses the numbers of threads that have ended.
         let is_attached = threads.attached.iter().any(|event| event.thread() == thread && !has_ended(event));
         if is_attached || self.phase() != RUNNING {
-            // Having looked at an event may have taken a wake-up from the draining thread.
+            // Polling an event may have taken a wake-up from the draining thread.
             self.wake();
             return Ok(());
         }
@@ -83,7 +84,7 @@ impl Shared {
         Ok(())
     }
 
-    /// How many threads are attached and haven't been seen to end.
+    /// Number of attached threads that haven't been seen to end.
     #[cfg(test)]
     pub(super) fn attached(&self) -> usize {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).attached.len()
@@ -106,13 +107,13 @@ impl Shared {
         self.phase.load(Ordering::Acquire)
     }
 
-    /// A full eventfd wakes as well, so an error doesn't matter.
+    /// A full eventfd also wakes the thread, so an error doesn't matter.
     fn wake(&self) {
         let _ = rustix::io::write(&self.waker, &1_u64.to_ne_bytes());
     }
 }
 
-/// Whether an event's thread has ended, and nothing more will come.
+/// Whether an event's thread has ended, so that there will be no more samples.
 fn has_ended(event: &Event) -> bool {
     const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
     let mut polled = [PollFd::new(event, PollFlags::IN)];
@@ -142,7 +143,7 @@ impl Outbox {
         }
     }
 
-    /// Waits as long as the queue is full. Meanwhile rings fill, and the kernel counts what they can't take.
+    /// Waits as long as the queue is full. Meanwhile rings fill up, and the kernel counts the samples that don't fit.
     fn flush(&mut self) {
         while !self.batch.is_empty() {
             self.offer();
@@ -152,7 +153,7 @@ impl Outbox {
         }
     }
 
-    /// Hands the batch over, unless the queue is full: then it goes on being filled.
+    /// Passes the batch on, unless the queue is full: then filling it continues.
     fn offer(&mut self) {
         if self.batch.is_empty() {
             return;
@@ -178,7 +179,7 @@ pub(super) struct Drainer {
 }
 
 impl Drainer {
-    /// Made by the thread that will drain.
+    /// Must be called by the thread that will drain.
     pub(super) fn new(
         shared: Arc<Shared>,
         facts: &Facts,
@@ -201,7 +202,7 @@ impl Drainer {
         // Whoever attaches from now on sees the phase and opens nothing.
         self.accept();
         for ring in &self.rings {
-            // An event that can't be disabled goes on until it is closed: its last samples are missing, not wrong.
+            // An event that can't be disabled continues until it is closed: its last samples are missing, not wrong.
             let _ = ring.event.disable();
         }
         self.pass();
@@ -218,7 +219,7 @@ impl Drainer {
         self.rings.append(&mut threads.arriving);
     }
 
-    /// Drains each ring once, and lets go of those whose thread had ended before.
+    /// Drains each ring once, and drops those whose thread had ended before.
     fn pass(&mut self) {
         self.accept();
         self.anchor.measure();
@@ -242,7 +243,7 @@ impl Drainer {
     fn wait(&mut self) {
         let mut polled = vec![PollFd::from_borrowed_fd(self.shared.waker.as_fd(), PollFlags::IN)];
         polled.extend(self.rings.iter().map(|ring| PollFd::new(&*ring.event, PollFlags::IN)));
-        // An interrupted wait is a short one.
+        // An interrupted wait just ends early.
         let _ = poll(&mut polled, Some(&PASS_PAUSE));
         let ended: Vec<bool> = polled[1..].iter().map(is_hang_up).collect();
         drop(polled);
@@ -252,7 +253,7 @@ impl Drainer {
         let _ = rustix::io::read(&self.shared.waker, &mut [0_u8; 8]);
     }
 
-    /// Closes a ring's event, and adds what the kernel counted for it.
+    /// Closes a ring's event, and adds the kernel's counts for it.
     fn retire(&mut self, ring: Ring) {
         let mut threads = self.shared.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.attached.retain(|event| !Arc::ptr_eq(event, &ring.event));
@@ -269,7 +270,8 @@ impl Drainer {
             samples: self.tallies.samples - self.outbox.dropped,
             others: self.tallies.others,
             dropped: self.outbox.dropped,
-            // Older kernels tell by records only, which are missing at the end; newer ones tell exactly.
+            // Older kernels report losses only in records, which are missing at the end; newer ones report them
+            // exactly.
             lost_in_rings: self.counts.lost_in_rings.max(self.tallies.lost),
             lost_by_processor: self.tallies.lost_by_processor,
             throttled: self.tallies.throttled,

@@ -1,4 +1,4 @@
-//! What the source is on other systems than Linux: not there.
+//! The hardware source on systems other than Linux: unavailable.
 
 use super::{HardwareCounts, HardwareOptions, Unavailable};
 use crate::{Clock, Load};

@@ -20,7 +20,7 @@ pub(super) struct Event {
     pub(super) counts_lost: bool,
 }
 
-/// What the kernel counted for an event.
+/// The kernel's counts for an event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct EventCounts {
     /// How often the event happened, sampled or not.
@@ -33,11 +33,11 @@ pub(super) struct EventCounts {
 }
 
 impl Event {
-    /// Opens a disabled event that writes a sample each `period` times and wakes who polls at `wake_bytes` of them.
+    /// Opens a disabled event that writes a sample every `period` times and wakes pollers after `wake_bytes` bytes of
+    /// samples.
     ///
     /// # Errors
-    ///
-    /// The kernel's; `SRCH` if the thread has ended.
+    /// The kernel's error; `SRCH` if the thread has ended.
     pub(super) fn open(event: &SampledEvent, period: u64, wake_bytes: u32, thread: Pid) -> Result<Event, Errno> {
         let mut attributes = attributes_of(event, period, wake_bytes);
         attributes.read_format |= attributes::FORMAT_LOST;
@@ -71,7 +71,7 @@ impl Event {
         let length = rustix::io::read(&self.descriptor, &mut bytes)?;
         let (words, _) = bytes.as_chunks::<8>();
         let [happened, enabled_nanos, running_nanos, lost] = [0, 1, 2, 3].map(|at| u64::from_ne_bytes(words[at]));
-        // A shorter answer is that of an event in an error state.
+        // A shorter result means that the event is in an error state.
         let expected = if self.counts_lost { 32 } else { 24 };
         if length != expected {
             return Ok(EventCounts::default());

@@ -1,12 +1,12 @@
 //! The ring buffer that the kernel shares with us: a page of positions, then the records.
 //!
-//! The kernel writes records and then `data_head`; we read records and then write `data_tail`, and as the mapping is
-//! writable the kernel keeps off what lies between tail and head. So there are two orders to keep:
+//! The kernel writes records and then `data_head`; we read records and then write `data_tail`, and because the mapping
+//! is writable, the kernel doesn't overwrite anything between tail and head. So two orderings have to be guaranteed:
 //!
-//! * `data_head` is loaded with *acquire*: no read of a record may move before it, or it could see bytes from before the
-//!   kernel wrote them. It pairs with the barrier between records and `data_head` in the kernel.
-//! * `data_tail` is stored with *release*: no read of a record may move after it, or it could see bytes of a record that
-//!   the kernel wrote over. It pairs with the kernel's control dependency from `data_tail` to its writes.
+//! * `data_head` is loaded with *acquire*: no read of a record may move before it, or it could see bytes from before
+//!   the kernel wrote them. It pairs with the barrier between records and `data_head` in the kernel.
+//! * `data_tail` is stored with *release*: no read of a record may move after it, or it could see bytes of a record
+//!   that the kernel wrote over. It pairs with the kernel's control dependency from `data_tail` to its writes.
 
 use super::records::Readable;
 use rustix::fd::AsFd;
@@ -36,7 +36,7 @@ impl Mapping {
     ///
     /// # Errors
     ///
-    /// The kernel's; `PERM` if it would be more locked memory than the user may have.
+    /// The kernel's error; `PERM` if it would be more locked memory than the user may have.
     pub(super) fn new(event: impl AsFd, ring_bytes: usize) -> Result<Mapping, Errno> {
         let page_bytes = rustix::param::page_size();
         assert!(ring_bytes.is_power_of_two() && ring_bytes >= page_bytes, "a ring of {ring_bytes} bytes");
@@ -49,17 +49,19 @@ impl Mapping {
     }
 
     fn position(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: aligned, within the mapped first page, which lives as long as `self`; the kernel accesses it atomically.
+        // SAFETY: aligned, within the mapped first page, which lives as long as `self`; the kernel accesses it
+        // atomically.
         unsafe { self.base.add(offset).cast().as_ref() }
     }
 
-    /// Gives what can be read to `read`, and then its place back to the kernel; none if head and tail contradict.
+    /// Passes the readable bytes to `read`, then gives their space back to the kernel; passes `None` if head and tail
+    /// contradict each other.
     pub(super) fn consume(&mut self, read: impl FnOnce(Option<Readable<'_>>)) {
         let head = self.position(HEAD_OFFSET).load(Ordering::Acquire);
         read(Readable::ranges(self.ring_bytes, self.tail, head).map(|(first, second)| {
             let slice = |range: std::ops::Range<usize>| {
                 // SAFETY: within the mapped ring, since `ranges` stays below `ring_bytes`; between tail and head, where
-                // the kernel doesn't write before the tail is moved below.
+                // the kernel doesn't write before the tail is advanced below.
                 unsafe {
                     let start = self.base.add(self.page_bytes + range.start);
                     std::slice::from_raw_parts(start.as_ptr(), range.len())

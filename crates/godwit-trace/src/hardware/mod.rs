@@ -1,4 +1,4 @@
-//! The hardware source: samples that the processor takes of its loads, by Linux's `perf_event_open`.
+//! The hardware source: samples that the processor takes of its loads, through Linux's `perf_event_open`.
 //!
 //! From the bottom up: which event samples loads here (`processor`), the structure that describes it to the kernel
 //! (`attributes`), opening it for a thread (`event`), its ring (`mapping`), the records in it (`records`), their times
@@ -31,11 +31,11 @@ mod unavailable;
 /// A load that the processor sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// When: nanoseconds since the start of the trace's [`Clock`](crate::Clock).
+    /// Time of the load, in nanoseconds since the start of the trace's [`Clock`](crate::Clock).
     pub time_nanos: u64,
     /// The system's number of the thread.
     pub thread: u32,
-    /// What was loaded from: a virtual address.
+    /// The virtual address that was loaded from.
     pub address: u64,
 }
 

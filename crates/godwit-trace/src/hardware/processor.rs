@@ -1,4 +1,4 @@
-//! Which event samples loads on this machine: by the processor's vendor and what the kernel offers for it.
+//! Finds the event that samples loads on this machine, by the processor's vendor and what the kernel offers for it.
 
 use super::attributes::{SOFTWARE_PAGE_FAULTS, TYPE_SOFTWARE};
 use super::records::Layout;
@@ -6,18 +6,18 @@ use super::unavailable::Unavailable;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Precise events with a data address of their own exist since the generation after these.
+/// Precise events with their own data address exist since the generation after these.
 const LOAD_LATENCY_ONLY: [&str; 4] = ["nehalem", "westmere", "sandybridge", "ivybridge"];
 /// All loads that retire: `mem_inst_retired.all_loads`, called `mem_uops_retired.all_loads` on small and older cores.
 const ALL_LOADS: &str = "event=0xd0,umask=0x81";
 /// Counts dispatched operations, not cycles, and filters by privilege where the kernel does that.
 const COUNT_OPERATIONS: &str = "cnt_ctl=1";
 const FILTER_PRIVILEGE: &str = "swfilt=1";
-/// IBS has no use for the low four bits of a period, and kernels refuse short ones.
+/// IBS ignores the low four bits of a period, and kernels reject short ones.
 const IBS_GRANULE: u64 = 16;
 const IBS_PERIOD_MIN: u64 = 144;
 
-/// Where the kernel describes the machine: `/proc`, `/sys/bus/event_source/devices`, or what imitates them.
+/// Where the kernel describes the machine: `/proc`, `/sys/bus/event_source/devices`, or imitations of them.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     pub(super) processes: PathBuf,
@@ -30,10 +30,10 @@ impl Places {
     }
 }
 
-/// An event as `perf_event_open` wants it.
+/// An event, as `perf_event_open` takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SampledEvent {
-    /// For messages, in the notation of `perf record`.
+    /// The name in messages, in the notation of `perf record`.
     pub(super) name: String,
     pub(super) kind: u32,
     pub(super) config: [u64; 3],
@@ -45,7 +45,7 @@ pub(super) struct SampledEvent {
 }
 
 impl SampledEvent {
-    /// Any machine has these; their addresses are those that were missing.
+    /// Every machine has these; their addresses are those that faulted.
     pub(super) fn page_faults() -> SampledEvent {
         SampledEvent::new("page-faults".into(), TYPE_SOFTWARE, [SOFTWARE_PAGE_FAULTS, 0, 0])
     }
@@ -63,7 +63,7 @@ impl SampledEvent {
         }
     }
 
-    /// The period that the hardware can do, near the one asked for.
+    /// The period closest to the requested one that the hardware supports.
     pub(super) fn possible_period(&self, period: u64) -> u64 {
         let granules = period.saturating_add(self.period_granule / 2) / self.period_granule;
         granules.saturating_mul(self.period_granule).max(self.period_min)
@@ -74,7 +74,7 @@ impl SampledEvent {
 ///
 /// # Errors
 ///
-/// What this processor or kernel lacks.
+/// If this processor or kernel lacks something.
 pub(super) fn load_event(places: &Places) -> Result<SampledEvent, Unavailable> {
     let setting = places.processes.join("sys/kernel/perf_event_paranoid");
     if !setting.exists() {
@@ -93,13 +93,13 @@ pub(super) fn load_event(places: &Places) -> Result<SampledEvent, Unavailable> {
     }
 }
 
-/// PEBS. Of a hybrid processor, the fast cores.
+/// PEBS. On a hybrid processor, that of the fast cores.
 fn intel(devices: &Path, is_virtual: bool) -> Result<SampledEvent, Unavailable> {
     let hybrid = devices.join("cpu_core");
     let device = if hybrid.exists() { hybrid } else { devices.join("cpu") };
     let kind = kind_of(&device, is_virtual)?;
     let capability = device.join("caps/max_precise");
-    // Kernels that don't say are older than virtual machines without PEBS that do.
+    // Kernels that don't report it predate virtual machines without PEBS, which do.
     let precise = read(&capability).and_then(|text| text.parse().ok()).unwrap_or(2_u8);
     if precise == 0 {
         return Err(Unavailable::NoPreciseEvents { setting: capability, is_virtual });
@@ -115,7 +115,8 @@ fn intel(devices: &Path, is_virtual: bool) -> Result<SampledEvent, Unavailable> 
     Ok(SampledEvent { precise: precise.min(2), ..event })
 }
 
-/// IBS: each n-th operation, of which stores and those without an address are left out. So each load has the chance 1/n.
+/// IBS: every n-th operation is sampled; stores and operations without an address are left out. So each load is sampled
+/// with probability 1/n.
 fn amd(devices: &Path, is_virtual: bool) -> Result<SampledEvent, Unavailable> {
     let device = devices.join("ibs_op");
     let kind = kind_of(&device, is_virtual)?;
@@ -158,7 +159,7 @@ fn encode(device: &Path, terms: &str) -> Result<[u64; 3], Unavailable> {
     Ok(config)
 }
 
-/// Writes the bits of a value, the lowest first, into the bits that a format lists.
+/// Writes the bits of a value, lowest first, to the positions that a format lists.
 fn place(config: &mut [u64; 3], format: &str, value: &str) -> Option<()> {
     let mut value = match value.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok()?,

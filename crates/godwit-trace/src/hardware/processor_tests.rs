@@ -91,7 +91,7 @@ fn old_intel_processors_sample_by_latency() {
 #[test]
 fn a_processor_that_isnt_precise_has_no_addresses() {
     assert!(intel_core("cpu", "skylake\n", "0\n").complaint().starts_with("/devices/cpu/caps/max_precise is 0, so"));
-    // Kernels from before that file.
+    // Kernels older than that file.
     let machine = Machine::new(INTEL).with("cpu", &CORE_FORMATS).with("cpu", &[("type", "4\n")]);
     assert_eq!(machine.event().unwrap().precise, 2);
     assert_eq!(intel_core("cpu", "core2\n", "1\n").event().unwrap().precise, 1);

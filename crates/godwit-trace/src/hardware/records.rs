@@ -1,13 +1,13 @@
-//! Records of a ring buffer of `perf_event_open`: bytes to samples and counts.
+//! Parses records of a `perf_event_open` ring buffer: turns bytes into samples and counts.
 //!
-//! Pure functions over bytes, apart from the mapping. The kernel is trusted to write whole records, but what it wrote is
-//! checked nonetheless: a record that can't be one makes the rest of what is readable *damage*, since nothing says where
-//! the next one begins, and reading goes on at the kernel's head next time.
+//! Pure functions over bytes, separate from the mapping. The kernel is trusted to write whole records, but they are
+//! checked nonetheless: an impossible record makes the rest of the readable bytes *damage*, since nothing tells where
+//! the next one begins, and reading resumes at the kernel's head next time.
 
 use std::ops::Range;
 
 const HEADER_BYTES: usize = 8;
-/// As much of a record as is looked at: the largest sample.
+/// The part of a record that is read: as much as the largest sample takes.
 const READ_BYTES_MAX: usize = HEADER_BYTES + 32;
 /// A record's size is a `u16` of whole words.
 const ALIGNMENT: usize = 8;
@@ -23,12 +23,12 @@ const MODE_USER: u16 = 2;
 
 const OPERATION_LOAD: u64 = 2;
 
-/// What a sample's body holds, as asked for by `sample_type`.
+/// The fields of a sample's body, as requested by `sample_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     /// Thread, time, address.
     Address,
-    /// And the data source, which tells loads from stores: IBS tags any operation.
+    /// The same plus the data source, which tells loads from stores: IBS tags any operation.
     AddressAndSource,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct RawSample {
     pub(super) address: u64,
 }
 
-/// What was read besides the samples.
+/// Counts of what was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tallies {
     /// Samples of loads by the program.
@@ -62,7 +62,7 @@ pub(super) struct Tallies {
     pub(super) lost_by_processor: u64,
     /// How often the kernel silenced the event for the rest of a tick.
     pub(super) throttled: u64,
-    /// Places with bytes that are no record.
+    /// Number of places with bytes that aren't a record.
     pub(super) damaged: u64,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Readable<'a> {
 }
 
 impl Readable<'_> {
-    /// Where the bytes between two positions lie in a ring; none if the positions contradict each other.
+    /// Where the bytes between two positions lie in a ring; `None` if the positions contradict each other.
     ///
     /// Positions count all bytes ever written: `head` by the kernel, `tail` by us.
     pub(super) fn ranges(ring_bytes: usize, tail: u64, head: u64) -> Option<(Range<usize>, Range<usize>)> {
@@ -94,7 +94,8 @@ impl Readable<'_> {
         self.first.len() + self.second.len()
     }
 
-    /// Some bytes from a position on, where they lie or, if they wrap around, in `spare`. The caller knows that they exist.
+    /// Some bytes starting at a position: in place or, if they wrap around, copied to `spare`. The caller knows that
+    /// they exist.
     fn piece<'a>(&'a self, from: usize, length: usize, spare: &'a mut [u8; READ_BYTES_MAX]) -> &'a [u8] {
         if let Some(piece) = self.first.get(from..from + length) {
             return piece;
@@ -112,7 +113,8 @@ impl Readable<'_> {
     }
 }
 
-/// Reads all records, hands over the samples, counts the rest. Ends for any bytes, as each record takes at least its header.
+/// Reads all records, passes on the samples, counts the rest. Terminates for any bytes, since each record takes at
+/// least its header.
 pub(super) fn parse(bytes: Readable<'_>, layout: Layout, tallies: &mut Tallies, sink: &mut impl FnMut(RawSample)) {
     let mut spare = [0; READ_BYTES_MAX];
     let mut at = 0;

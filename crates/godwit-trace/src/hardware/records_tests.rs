@@ -1,4 +1,4 @@
-//! Hand-made, recorded and random bytes of ring buffers.
+//! Tests with hand-made, recorded and random bytes of ring buffers.
 
 use super::records::{Layout, RawSample, Readable, Tallies, parse};
 use proptest::prelude::*;
@@ -46,13 +46,13 @@ fn read_line(bytes: &[u8]) -> (Vec<RawSample>, Tallies) {
     read(Readable { first: bytes, second: &[] }, Layout::Address)
 }
 
-/// Reads what lies between tail and head in a ring.
+/// Reads the bytes between tail and head of a ring.
 fn read_ring(ring: &[u8], tail: u64, head: u64) -> Option<(Vec<RawSample>, Tallies)> {
     let (first, second) = Readable::ranges(ring.len(), tail, head)?;
     Some(read(Readable { first: &ring[first], second: &ring[second] }, Layout::Address))
 }
 
-/// A ring that holds the bytes from a position on.
+/// A ring that holds these bytes, starting at a position.
 fn ring_with(ring_bytes: usize, tail: u64, bytes: &[u8]) -> Vec<u8> {
     let mut ring = vec![0xaa; ring_bytes];
     for (at, &byte) in bytes.iter().enumerate() {
@@ -119,7 +119,7 @@ fn positions_that_contradict_are_no_range() {
     assert_eq!(Readable::ranges(128, 200, 100), None);
     assert_eq!(Readable::ranges(0, 0, 0), None);
     assert_eq!(Readable::ranges(128, 120, 136), Some((120..128, 0..8)));
-    // Where 64 bits end.
+    // Positions that wrap around at the end of 64 bits.
     assert_eq!(Readable::ranges(128, u64::MAX - 7, 8), Some((120..128, 0..8)));
 }
 
@@ -159,8 +159,8 @@ fn a_body_of_another_length_is_damage_of_one_record() {
     }
 }
 
-/// The end of a ring of 4,096 bytes as Linux 6.18 wrote it, from position 4,000 on: 300 page faults filled it up to 4,064
-/// and more, it was read up to there, and two more came. The second reading wraps around.
+/// The end of a ring of 4,096 bytes as Linux 6.18 wrote it, from position 4,000 onwards: 300 page faults filled it up
+/// to 4,064 and overflowed it, it was read up to there, and two more followed. The second reading wraps around.
 #[cfg(target_endian = "little")]
 #[test]
 fn a_recorded_ring_is_read() {
@@ -199,7 +199,7 @@ fn a_recorded_ring_is_read() {
     assert_eq!(tallies, Tallies { samples: 2, lost: 173, ..Tallies::default() });
 }
 
-/// A well-formed record, and what is to come of it.
+/// A well-formed record, and the expected sample.
 fn any_record() -> impl Strategy<Value = (Vec<u8>, Option<RawSample>)> {
     let loads = (any::<u32>(), any::<u64>(), 1_u64..)
         .prop_map(|(thread, time, address)| (sample(thread, time, address), Some(RawSample { thread, time, address })));

@@ -1,4 +1,5 @@
-//! The whole chain, by page faults: any machine samples these with their addresses, if it permits sampling at all.
+//! Tests the whole chain with page faults: any machine samples these with their addresses, if it permits sampling at
+//! all.
 
 use super::anchor::Anchor;
 use super::event::Event;
@@ -18,7 +19,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Pages that don't exist before they are touched.
+/// Pages that aren't present before they are touched.
 struct Pages {
     base: *mut u8,
     count: usize,
@@ -29,10 +30,10 @@ impl Pages {
     fn new(count: usize) -> Pages {
         let page_bytes = rustix::param::page_size();
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new range, of which nobody knows.
+        // SAFETY: a new range that nobody else uses.
         let base = unsafe {
             let base = mmap_anonymous(std::ptr::null_mut(), count * page_bytes, protection, MapFlags::PRIVATE).unwrap();
-            // One fault per page. A kernel without huge pages refuses, and needs no telling.
+            // One fault per page. A kernel without huge pages refuses, and doesn't need the advice.
             let _ = madvise(base, count * page_bytes, Advice::LinuxNoHugepage);
             base.cast()
         };
@@ -73,7 +74,7 @@ impl Drop for Pages {
 const SMALL: HardwareOptions = HardwareOptions { period: 1, ring_bytes_per_thread: 1, queue_batches: 1 };
 const ROOMY: HardwareOptions = HardwareOptions { period: 1, ring_bytes_per_thread: 64 << 10, queue_batches: 64 };
 
-/// A tracer of page faults; none, and a word of it, where sampling isn't permitted.
+/// A tracer of page faults; `None`, with a message, where sampling isn't permitted.
 fn tracer(options: HardwareOptions, clock: Clock) -> Option<(HardwareTracer, Receiver<Vec<Load>>)> {
     let places = Places::of_this_machine();
     HardwareTracer::start_with(SampledEvent::page_faults(), options, clock, places)
@@ -81,7 +82,7 @@ fn tracer(options: HardwareOptions, clock: Clock) -> Option<(HardwareTracer, Rec
         .ok()
 }
 
-/// Stops while the queue is emptied.
+/// Stops the tracer while the queue is being emptied.
 fn stop(tracer: &HardwareTracer, samples: Receiver<Vec<Load>>) -> (Vec<Load>, HardwareCounts) {
     let sink = thread::spawn(move || samples.into_iter().flatten().collect::<Vec<_>>());
     let counts = tracer.stop();
@@ -149,7 +150,7 @@ fn a_full_ring_loses_samples_and_counts_them() {
     event.enable().unwrap();
     pages.touch(0..2 * in_ring);
     drain(&mut tallies);
-    // The kernel tells of the loss with the next record.
+    // The kernel reports the loss with the next record.
     assert_eq!(tallies.lost, 0);
     assert!((in_ring as u64 - 4..=in_ring as u64).contains(&tallies.samples), "{tallies:?}");
     pages.touch(2 * in_ring..2 * in_ring + 10);
@@ -166,7 +167,7 @@ fn a_full_ring_loses_samples_and_counts_them() {
 #[test]
 fn what_no_sink_takes_is_lost_in_the_rings_and_counted() {
     let Some((tracer, samples)) = tracer(SMALL, Clock::start()) else { return };
-    // One batch waits in the queue, one to get there.
+    // One batch waits in the queue, and another one to get there.
     let pages = Pages::new(2 * BATCH_SAMPLES + rustix::param::page_size() / 32 + 3_000);
     in_attached_thread(&tracer, || {
         for start in (0..pages.count).step_by(50) {
@@ -302,7 +303,7 @@ fn the_clocks_are_compared_closely() {
                 }
             });
         });
-        // As far as a busy machine lets the readings around the measured page fault stand apart.
+        // How far apart the readings around the measured page fault may be on a busy machine.
         const SLACK: u64 = 5_000_000;
         assert!(times.len() == 1 && (before - SLACK..after + SLACK).contains(&times[0]), "{before} {times:?} {after}");
     }
@@ -318,7 +319,7 @@ fn memory_is_bounded_by_the_options() {
     assert_eq!(options.memory_bytes(1), (2 << 20) + page + batches);
 }
 
-/// Where the processor's own samples are to be had, they are of the loads that the program does.
+/// Where the processor's own samples are available, they are of the program's loads.
 #[test]
 fn loads_are_sampled_where_the_hardware_is() {
     let options = HardwareOptions { period: 1_000, ..HardwareOptions::default() };

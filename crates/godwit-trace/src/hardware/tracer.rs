@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 
 /// Samples loads of the threads that are attached, until it is stopped or dropped.
 ///
-/// Dropping abandons what the queue doesn't take.
+/// Dropping it abandons samples that the queue has no room for.
 #[derive(Debug)]
 pub struct HardwareTracer {
     pub(super) shared: Arc<Shared>,
@@ -35,11 +35,11 @@ enum End {
 }
 
 impl HardwareTracer {
-    /// Starts the draining thread. Batches of samples come out of the queue; within a thread they are in order of time.
+    /// Starts the draining thread. The queue delivers batches of samples; within a thread they are ordered by time.
     ///
     /// # Errors
     ///
-    /// Why this machine or user can't sample loads.
+    /// If this machine or user can't sample loads, and why.
     pub fn start(options: HardwareOptions, clock: Clock) -> Result<(HardwareTracer, Receiver<Vec<Load>>), Unavailable> {
         let places = Places::of_this_machine();
         let event = load_event(&places)?;
@@ -54,7 +54,7 @@ impl HardwareTracer {
     ) -> Result<(HardwareTracer, Receiver<Vec<Load>>), Unavailable> {
         let facts = Facts::read(&places);
         let wake_bytes = options.ring_bytes() / 2;
-        // A first event that is never enabled: what fails for this thread would fail for all.
+        // A first event that is never enabled: if it fails for this thread, it would fail for all.
         Event::open(&event, options.period, wake_bytes as u32, gettid())
             .map_err(|error| facts.why_not_opened(&event, error))?;
         let shared = Arc::new(Shared::new()?);
@@ -82,21 +82,21 @@ impl HardwareTracer {
         Ok((HardwareTracer { shared, event, options, facts, places, drainer, end }, samples))
     }
 
-    /// Attaches the calling thread; nothing happens if it is already. It is detached when it ends.
+    /// Attaches the calling thread; does nothing if it is already attached. It is detached when it ends.
     ///
     /// # Errors
     ///
-    /// What is short: descriptors or locked memory.
+    /// If descriptors or locked memory run short.
     pub fn attach_thread(&self) -> Result<(), Unavailable> {
         self.attach(gettid())
     }
 
-    /// Attaches all threads that the process has now, except the draining one. Those that start later aren't: Linux
-    /// gives the event of a thread no ring for its children.
+    /// Attaches all current threads of the process, except the draining one. Threads that start later aren't attached:
+    /// Linux doesn't give the event of a thread a ring for its children.
     ///
     /// # Errors
     ///
-    /// As for one thread; those before it stay attached.
+    /// As for a single thread; threads attached before the failing one stay attached.
     pub fn attach_all_threads(&self) -> Result<(), Unavailable> {
         let folder = self.places.processes.join("self/task");
         let threads = fs::read_dir(&folder).map_err(|error| Unavailable::System {
@@ -128,9 +128,9 @@ impl HardwareTracer {
         })
     }
 
-    /// Ends sampling, drains the rings a last time, and tells what was counted. The samples up to now are in the queue
-    /// then, and it ends after them: someone else has to take them out, as this waits while the queue is full. Once
-    /// stopped, threads that are attached give no samples.
+    /// Ends sampling, drains the rings one last time, and returns the counts. By then all samples are in the queue,
+    /// which ends after them: someone else has to take them out, because this call waits while the queue is full. Once
+    /// stopped, attaching threads yields no samples.
     pub fn stop(&self) -> HardwareCounts {
         self.shared.stop();
         self.join()

@@ -1,14 +1,14 @@
-//! Why there are no samples from the processor: which file, which setting, and what to do about it.
+//! Reasons why the processor's samples are unavailable: which file, which setting, and what to do about it.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// What keeps the processor's samples from us. Its text names the file or setting, and what to do.
+/// The reason why the processor's samples are unavailable. Its text names the file or setting, and says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// `perf_event_open` is Linux's.
+    /// `perf_event_open` only exists on Linux.
     NotLinux,
     /// The kernel was built without performance events.
     NoPerfEvents {
@@ -17,10 +17,10 @@ pub enum Unavailable {
     },
     /// No way to sample the addresses of loads is known for this processor.
     Processor {
-        /// The vendor, or the architecture if it doesn't say.
+        /// The vendor, or the architecture if the vendor is unknown.
         vendor: String,
     },
-    /// The kernel offers no such event: mostly because the hypervisor doesn't.
+    /// The kernel doesn't offer the event, usually because the hypervisor doesn't.
     NoEventSource {
         /// The file or folder that describes it elsewhere.
         missing: PathBuf,
@@ -39,18 +39,18 @@ pub enum Unavailable {
         /// The file that describes the setting elsewhere.
         missing: PathBuf,
     },
-    /// A description of the kernel's reads differently from what is known.
+    /// One of the kernel's descriptions has an unknown form.
     NotUnderstood {
         /// The file.
         file: PathBuf,
-        /// What it holds.
+        /// Its content.
         text: String,
     },
-    /// The system's setting forbids it to users without capability.
+    /// The system's setting forbids it to users without the capability.
     Paranoid {
         /// The setting.
         value: i32,
-        /// What it has to be, at most.
+        /// The maximum that it may be.
         most: i32,
     },
     /// A filter of system calls, usually that of a container, forbids it.
@@ -62,7 +62,7 @@ pub enum Unavailable {
         /// The system's error.
         error: i32,
     },
-    /// The kernel can't do the event for a single thread with addresses.
+    /// The kernel doesn't support the event for a single thread with addresses.
     Refused {
         /// The event.
         event: String,
@@ -74,11 +74,11 @@ pub enum Unavailable {
         /// The ring's bytes.
         bytes: usize,
     },
-    /// The kernel samples page faults but doesn't say when, so that times of samples mean nothing.
+    /// The kernel samples page faults without their time, so that the times of samples are meaningless.
     NoTimes,
-    /// A resource of the system's is short.
+    /// A system resource is exhausted.
     System {
-        /// What was to be done.
+        /// The action that failed.
         action: &'static str,
         /// The system's error.
         error: i32,
@@ -169,7 +169,7 @@ mod facts {
     const CAP_PERFMON: u32 = 38;
     const SECCOMP_FILTER: &str = "2";
 
-    /// What decides on permission, read when the tracer starts.
+    /// The facts that decide about permission, read when the tracer starts.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(in crate::hardware) struct Facts {
         pub(super) paranoid: Option<i32>,
@@ -190,7 +190,8 @@ mod facts {
             }
         }
 
-        /// What `perf_event_open` meant by an error. The kernel itself forbids by `ACCESS`, filters do mostly by `PERM`.
+        /// The meaning of an error of `perf_event_open`. The kernel itself forbids with `ACCESS`, filters mostly with
+        /// `PERM`.
         pub(in crate::hardware) fn why_not_opened(&self, event: &SampledEvent, error: Errno) -> Unavailable {
             let most = if event.exclude_kernel { 2 } else { 1 };
             let paranoid = self.paranoid.filter(|&value| value > most && !self.is_capable);
@@ -208,7 +209,7 @@ mod facts {
             }
         }
 
-        /// What mapping a ring meant by an error.
+        /// The meaning of an error from mapping a ring.
         pub(in crate::hardware) fn why_not_mapped(&self, bytes: usize, error: Errno) -> Unavailable {
             match error {
                 Errno::PERM | Errno::AGAIN => Unavailable::LockedMemory { bytes },

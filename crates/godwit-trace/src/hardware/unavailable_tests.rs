@@ -1,4 +1,4 @@
-//! What errors of the kernel mean, by what is known of the user.
+//! Tests the meaning of the kernel's errors, given the facts about the user.
 
 use super::*;
 use crate::hardware::processor::{Places, SampledEvent};
@@ -53,7 +53,7 @@ fn a_filter_is_blamed_if_there_is_one() {
     for error in [Errno::PERM, Errno::NOSYS, Errno::ACCESS] {
         assert_eq!(filtered.why_not_opened(&event, error), Unavailable::SystemCallFilter);
     }
-    // The kernel's own error, while the setting forbids too.
+    // The kernel's own error, while the setting also forbids it.
     let both = Facts { paranoid: Some(3), ..filtered };
     assert_eq!(both.why_not_opened(&event, Errno::PERM), Unavailable::SystemCallFilter);
     assert_eq!(both.why_not_opened(&event, Errno::ACCESS), Unavailable::Paranoid { value: 3, most: 2 });

@@ -231,7 +231,19 @@ fn aggregates_and_windows_where_none_may_be() {
                 "a volatile argument of total, which uses it in an aggregate or a subquery",
                 "compute it in a subquery in FROM",
             ),
-            ("s COLLATE de", "de", "the collation de", "texts are compared by their bytes: COLLATE \"C\""),
+            (
+                "s COLLATE de",
+                "de",
+                "the collation de",
+                "collations are NOCASE, NOACCENT, NOCASE.NOACCENT and \"C\", the order of bytes",
+            ),
+            (
+                "upper(s COLLATE nocase)",
+                "s COLLATE nocase",
+                "COLLATE outside of comparisons and ORDER BY",
+                "use the value by which the collation compares: lower(…), strip_accents(…)",
+            ),
+            ("s COLLATE nocase = s COLLATE noaccent", "s COLLATE noaccent", "a comparison in two collations", ""),
         ],
     );
     check(

@@ -188,6 +188,16 @@ fn casts() {
 }
 
 #[test]
+fn collations() {
+    check(&[
+        ("s = 'X' COLLATE nocase", "(lower(s) = lower('X'))"),
+        ("s COLLATE nocase IN ('a', 'B')", "lower(s) IN (lower('a'), lower('B'))"),
+        ("s COLLATE nocase IS DISTINCT FROM 'x'", "(lower(s) IS DISTINCT FROM lower('x')) not null"),
+        ("s = 'X' COLLATE \"C\"", "(s = 'X')"),
+    ]);
+}
+
+#[test]
 fn subqueries() {
     check(&[
         ("a IN (SELECT x FROM u)", "(a) = ANY (subquery n1)"),

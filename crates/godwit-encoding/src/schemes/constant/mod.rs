@@ -19,7 +19,7 @@ use crate::scheme::{Body, Proposal, Scheme, Shape};
 pub enum Constant {
     /// This integer, or the bits of this float.
     Number(i128),
-    /// The string that the body is.
+    /// The string in the body.
     Text,
 }
 
@@ -75,7 +75,7 @@ impl Scheme for Constant {
     fn bytes_before(&self, _physical: PhysicalType, _row: usize) -> Option<usize> {
         match self {
             Self::Number(_) => Some(0),
-            // Rows before and after need the same bytes.
+            // Rows before and after need the same bytes, so the body can't be split.
             Self::Text => None,
         }
     }

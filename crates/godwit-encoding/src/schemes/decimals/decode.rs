@@ -1,4 +1,4 @@
-//! Integers as floats, then exceptions in their places.
+//! Converts integers to floats, then patches in the exceptions.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The exponent that takes the fewest bits, and the integers with it.
+//! Finds the exponent that takes the fewest bits, and encodes the integers with it.
 
 use godwit_vector::{Flat, ValueRange};
 
@@ -13,8 +13,8 @@ use crate::scheme::{Proposal, Size};
 /// Integers up to here are exact as doubles.
 const INTEGER_MAX: f64 = (1u64 << 53) as f64;
 
-/// The exponent is chosen by this many pieces of [`PIECE_VALUES`] values. Values at regular distances may have fewer
-/// places than those between them.
+/// The exponent is chosen by this many pieces of [`PIECE_VALUES`] values. Pieces, because values at regular distances
+/// may have fewer decimal places than those between them.
 const SAMPLE_PIECES: usize = 8;
 const PIECE_VALUES: usize = 32;
 
@@ -39,7 +39,7 @@ fn propose_floats<T: Float>(values: &[T]) -> Option<Proposal<'static>> {
     Some(Proposal { size, cost: cost::DECIMALS, write })
 }
 
-/// The exponent with which a sample takes the fewest bits, exceptions counted; `None` if no exponent helps.
+/// The exponent with which a sample takes the fewest bits, including exceptions; `None` if no exponent helps.
 fn best_exponent<T: Float>(values: &[T]) -> Option<u8> {
     let pieces = values.chunks(PIECE_VALUES.max(values.len() / SAMPLE_PIECES));
     let sample: Vec<T> = pieces.flat_map(|piece| &piece[..PIECE_VALUES.min(piece.len())]).copied().collect();
@@ -55,7 +55,7 @@ fn best_exponent<T: Float>(values: &[T]) -> Option<u8> {
 /// Floats as integers.
 struct Scaled {
     decimals: Decimals,
-    /// Exceptions repeat the integer before them, or have the first one.
+    /// Exceptions repeat the preceding integer, or have the first one.
     integers: Vec<i64>,
     exceptions: Exceptions,
 }

@@ -1,6 +1,6 @@
-//! Floats that are decimals: prices, rates, measured values with a few places. Floats are `integer / 10^exponent`, rounded,
-//! for one exponent; the integers are packed. Division by a power of ten up to 10^22 rounds once, so decoding gives the same
-//! bits. Anything else (NaN, -0.0, a value with more places) is an exception.
+//! Floats that are decimals: prices, rates, measured values with a few places. Floats are `integer / 10^exponent`,
+//! rounded, with a common exponent; the integers are packed. Division by a power of ten up to 10^22 rounds only once,
+//! so decoding restores the same bits. Anything else (NaN, -0.0, a value with more places) is an exception.
 //!
 //! ```text
 //! blocks      1,024 integers each, the last one padded with zeros                     (packing.rs)
@@ -32,7 +32,7 @@ use crate::packing::{self, Packing};
 use crate::parameters;
 use crate::scheme::{Body, Proposal, Scheme, Shape};
 
-/// Most decimal places tried. More would leave integers too few digits of the 53 bits that a double has.
+/// Maximum number of decimal places tried. More would leave the integers too few of a double's 53 bits.
 const EXPONENT_MAX: u8 = 14;
 
 const POWERS: [f64; EXPONENT_MAX as usize + 1] =

@@ -20,7 +20,7 @@ fn take_floats<T: Float>(decimals: &Decimals, body: Body<'_>, start: usize, rows
     let float = |distance: u64| unscale::<T>(base.wrapping_add(distance as i64), exponent);
     let mut values = packing.map_rows(body.bytes, start, rows, float)?;
     if let (Some(first), Some(last), true) = (rows.first(), rows.last(), decimals.exceptions > 0) {
-        // Both ascend; a row may be asked for several times.
+        // Both are ascending; a row may be requested several times.
         let mut at = 0;
         for (row, word) in Stored::of(decimals, body)?.within(start + *first as usize..start + *last as usize + 1) {
             at += rows[at..].partition_point(|&wanted| start + (wanted as usize) < row);

@@ -4,7 +4,7 @@ use godwit_vector::Vector;
 
 use crate::{EncodingChoice, encode};
 
-/// Exceptions come back to the bit, alone and among others, also where a row is taken twice.
+/// Exceptions are restored bit by bit, alone and among others, even if a row is taken twice.
 #[test]
 fn exceptions_stay_what_they_are() {
     let odd = [f64::NAN, -0.0, f64::INFINITY, 1.0 / 3.0, 1e300, f64::from_bits(0x7ff8_0000_0000_0001)];

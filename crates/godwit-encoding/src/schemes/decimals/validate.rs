@@ -1,4 +1,4 @@
-//! Floats, whole blocks, and the number of exceptions.
+//! Checks for floats, whole blocks, and the number of exceptions.
 
 use godwit_common::Result;
 use godwit_vector::PhysicalType;

@@ -41,7 +41,7 @@ impl Block {
         Ok(Self { first: number(0), least: number(8), offset, width: entry[20] })
     }
 
-    /// Appends what `made` makes of its first `rows` values.
+    /// Appends the results of `made` for its first `rows` values.
     pub(super) fn append<T>(
         &self,
         body: Body<'_>,
@@ -51,10 +51,10 @@ impl Block {
     ) -> Result<()> {
         let packed = body.bytes.get(self.offset as usize..);
         let packed = packed.ok_or_else(|| corrupt("differences lie outside of it"))?;
-        // The first row has the difference 0 from what is as much below it.
+        // The first row's stored difference is 0, so start from a value that is the least difference below it.
         let (least, mut value) = (self.least, self.first.wrapping_sub(self.least));
         Packing { base: 0, width: self.width }.append(packed, 0..rows, values, |difference| {
-            // One sum depends on the row before, the other doesn't.
+            // Only one of the two additions depends on the previous row.
             value = value.wrapping_add((difference as i64).wrapping_add(least));
             made(value)
         })

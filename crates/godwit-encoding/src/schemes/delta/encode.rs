@@ -1,4 +1,4 @@
-//! Differences by blocks, each in as many bits as it needs.
+//! Encodes differences block by block, each block with as many bits as it needs.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use godwit_vector::{Flat, PhysicalType};

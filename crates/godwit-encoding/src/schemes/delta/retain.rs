@@ -1,5 +1,5 @@
-//! Ranges of values, checked by the directory's entries for blocks: in an ascending column, most are decided without
-//! looking at a row.
+//! Range filters, checked against the directory's entries of blocks: in an ascending column, most blocks are decided
+//! without reading a row.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Single rows: sums up to the last of a block.
+//! Single rows: running sums up to the last one requested in each block.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use godwit_common::Result;
@@ -9,7 +9,7 @@ use crate::BLOCK_ROWS;
 use crate::flat::make;
 use crate::scheme::Body;
 
-/// Adds up each block with one of the rows, up to the last of them, unless all of its steps are the same.
+/// Sums up each block that has one of the rows, up to the last of these, unless all of its differences are equal.
 pub(super) fn take(body: Body<'_>, start: usize, rows: &[u32]) -> Result<Flat> {
     let mut block: Vec<i64> = Vec::with_capacity(BLOCK_ROWS);
     let mut values: Vec<i64> = Vec::with_capacity(rows.len());

@@ -1,4 +1,4 @@
-//! Room for the directory; the rest is checked when it is read.
+//! Checks that there is room for the directory; the rest is checked when it is read.
 
 use godwit_common::Result;
 use godwit_vector::PhysicalType;

@@ -1,4 +1,4 @@
-//! Multiples times the factor plus the base, in arithmetic modulo the type's size: exact for what was written.
+//! Multiples times the factor plus the base, modulo the type's size: exact for undamaged bodies.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) fn decode(multiples: &Multiples, body: Body<'_>, rows: Range<usize>) 
     let Multiples { factor, packing } = *multiples;
     Ok(match_integer_type!(body.physical, T => {
         let base = T::base(packing.base);
-        // Processors multiply 32 bits to 64 in vectors, but not 64.
+        // SIMD units multiply 32 by 32 bits to 64, but not 64 by 64.
         let values = match packing.width <= 32 && factor <= u32::MAX.into() {
             true => packing.map(body.bytes, rows, |multiple| T::at(base, (multiple as u32 as u64) * (factor as u32 as u64)))?,
             false => packing.map(body.bytes, rows, |multiple| T::at(base, multiple.wrapping_mul(factor)))?,

@@ -1,4 +1,4 @@
-//! The greatest common factor of distances from the least value, and how many times it is in each.
+//! Finds the greatest common factor of the distances from the least value, and the quotient of each.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use super::Multiples;
@@ -12,7 +12,7 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
     let numbers = column.numbers()?;
     let range = column.range?;
     let span = u64::try_from(range.max.checked_sub(range.min)?).ok()?;
-    // Starts with the span, so that a factor that makes it no narrower ends the search, as 1 does.
+    // Starts with the span, so that a factor that doesn't narrow it ends the search, just as 1 does.
     let factor = godwit_vector::match_flat!(
         numbers,
         values => common_factor(span, values.iter().map(|&value| (value as i128).wrapping_sub(range.min) as u64)),
@@ -43,7 +43,7 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
     Some(Proposal { size, cost: cost::MULTIPLES, write })
 }
 
-/// The largest number above 1 that divides `first` and all distances; `None` without one, and if `first` is 0.
+/// The largest number above 1 that divides `first` and all distances; `None` if there is none, or if `first` is 0.
 fn common_factor(first: u64, distances: impl Iterator<Item = u64>) -> Option<u64> {
     let mut factor = first;
     for distance in distances {

@@ -26,7 +26,7 @@ use crate::scheme::{Body, Proposal, Scheme, Shape};
 pub struct Multiples {
     /// At least 2.
     factor: u64,
-    /// How the multiples are packed; its base is what the multiple 0 stands for.
+    /// How the multiples are packed; its base is the value that the multiple 0 stands for.
     packing: Packing,
 }
 

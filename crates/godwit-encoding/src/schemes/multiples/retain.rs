@@ -9,7 +9,7 @@ use super::Multiples;
 use crate::packing::Packing;
 use crate::scheme::Body;
 
-/// Keeps rows by their multiples, none of which is computed.
+/// Keeps rows by comparing packed multiples, without computing any value.
 pub(super) fn retain_range(
     multiples: &Multiples,
     body: Body<'_>,

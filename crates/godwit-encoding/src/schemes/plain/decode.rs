@@ -21,7 +21,7 @@ pub(super) fn decode(body: Body<'_>, rows: Range<usize>) -> Result<Flat> {
     }))
 }
 
-/// The values in place, if they may be shared and this machine reads them as they are.
+/// The values in place, if they may be shared and this machine can read them as they are.
 fn shared(body: Body<'_>, rows: &Range<usize>) -> Option<Flat> {
     let shared = body.shared.filter(|_| cfg!(target_endian = "little"))?;
     let start = shared.len() - body.bytes.len();

@@ -1,4 +1,4 @@
-//! Runs of rows from runs of values.
+//! Expands runs of values to rows.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) fn decode(runs: &RunLength, body: Body<'_>, rows: Range<usize>) -> Re
     )
 }
 
-/// Each value as often as its length says; `rows` in total.
+/// Repeats each value as often as its length says; `rows` in total.
 pub(super) fn repeated<T: Copy>(values: &[T], lengths: &[usize], rows: usize) -> Vec<T> {
     let mut repeated = Vec::with_capacity(rows);
     for (&value, length) in values.iter().zip(lengths) {
@@ -38,11 +38,11 @@ pub(super) fn repeated<T: Copy>(values: &[T], lengths: &[usize], rows: usize) ->
 pub(super) struct Found {
     /// A value per run.
     pub values: Flat,
-    /// How many of the rows each has.
+    /// How many of the rows each run has.
     pub lengths: Vec<usize>,
 }
 
-/// The runs that have rows of `rows`, which aren't empty unless the part is.
+/// The runs that contain some of `rows`, which isn't empty unless the part is.
 pub(super) fn runs_of(runs: &RunLength, mut body: Body<'_>, rows: Range<usize>) -> Result<Found> {
     let ends = Ends::read(runs.ends, runs.runs as usize, &mut body.bytes)?;
     let mut lengths: Vec<usize> = Vec::new();
@@ -72,12 +72,12 @@ pub(super) fn runs_of(runs: &RunLength, mut body: Body<'_>, rows: Range<usize>) 
 }
 
 impl RunLength {
-    /// What follows the ends, as a body with a value per run.
+    /// The rest of the body after the ends, as a body with a value per run.
     pub(super) fn values_body<'a>(&self, rest: Body<'a>) -> Body<'a> {
         Body { rows: self.runs as usize, shared: None, ..rest }
     }
 
-    /// The values of some runs; `rest` is what follows the ends.
+    /// The values of some runs; `rest` is the body after the ends.
     fn values_of(&self, rest: Body<'_>, runs: Range<usize>) -> Result<Flat> {
         let (scheme, body) = (self.values.scheme(), self.values_body(rest));
         if runs.len() <= FEW_RUNS {

@@ -33,7 +33,7 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
     Some(Proposal { size, cost, write })
 }
 
-/// What `then` makes of the best scheme for the values of runs.
+/// Calls `then` with the best scheme for the values of runs.
 fn with_values<R>(values: &Vector, then: impl FnOnce(Proposal<'_>) -> R) -> R {
     let nothing = Learned::default();
     let column = Column::new(values, &nothing);

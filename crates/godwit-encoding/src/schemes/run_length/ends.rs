@@ -1,4 +1,4 @@
-//! Where runs end: an ascending list, of which a block of 1,024 runs is read at a time.
+//! The ends of runs: an ascending list that is read in blocks of 1,024 runs.
 
 use std::borrow::Cow;
 
@@ -39,7 +39,7 @@ impl EndsForm {
         if packed.bytes(ends.len()) < Self::Plain.bytes(ends.len()) { packed } else { Self::Plain }
     }
 
-    /// Bytes of `runs` ends.
+    /// Bytes that `runs` ends take.
     pub(super) fn bytes(self, runs: usize) -> usize {
         match self {
             Self::Plain => runs * 4,

@@ -10,10 +10,10 @@
 //!             values      a value per run: packed, multiples, decimals, or plain
 //! ```
 //!
-//! The smaller form is used; packed ends are whole blocks, so that a few ends are better off plain. To find a row, the
+//! The smaller form is used; packed ends take whole blocks, so few ends are smaller in plain form. To find a row, the
 //! ends of the block of its run are unpacked.
 //!
-//! Form 0, in files up to format 5: ends as of few runs, plain values.
+//! Form 0, in files up to format 5: ends as for few runs, plain values.
 
 mod decode;
 mod encode;

@@ -9,10 +9,10 @@ use crate::BLOCK_ROWS;
 use crate::header::corrupt;
 use crate::scheme::Body;
 
-/// This many runs are looked at one by one before a binary search.
+/// This many runs are tried one by one before a binary search.
 const NEAR_RUNS: usize = 8;
 
-/// Looks for the run of each row, and takes the values of these runs.
+/// Finds the run of each row, and takes the values of these runs.
 pub(super) fn take(runs: &RunLength, mut body: Body<'_>, start: usize, rows: &[u32]) -> Result<Flat> {
     let ends = Ends::read(runs.ends, runs.runs as usize, &mut body.bytes)?;
     let mut of_rows: Vec<u32> = Vec::with_capacity(rows.len());
@@ -36,7 +36,7 @@ pub(super) fn take(runs: &RunLength, mut body: Body<'_>, start: usize, rows: &[u
     runs.values.scheme().take(runs.values_body(body), 0, &of_rows)
 }
 
-/// The first run from `run` on that ends after `row`. It is often near.
+/// The first run at or after `run` that ends after `row`. It is often close by.
 fn run_of(ends: &[u32], run: usize, row: usize) -> Option<usize> {
     let rest = &ends[run..];
     let near = rest.iter().take(NEAR_RUNS).position(|&end| end as usize > row);

@@ -10,8 +10,8 @@ use crate::lengths;
 use crate::registry::Encoding;
 use crate::scheme::{Proposal, Size};
 
-/// Strings that the symbol table is trained on, and that it is judged by. With 512, comments of TPC-H take 2 to 3 % more, with
-/// 4,096 2 % less, in twice the time.
+/// Number of strings that the symbol table is trained on and evaluated with. With 512, comments of TPC-H take 2 to 3 %
+/// more, with 4,096 2 % less, in twice the time.
 const SAMPLE_STRINGS: usize = 1_024;
 
 pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {

@@ -1,4 +1,4 @@
-//! Where groups of compressed strings are in their block.
+//! The positions of groups of compressed strings within their block.
 
 use godwit_common::Result;
 
@@ -8,11 +8,11 @@ use crate::header::corrupt;
 use crate::lengths::Lengths;
 use crate::parameters::split;
 
-/// Strings of a group. With more, groups would take less than their 2 bits per string, but more would be walked through
-/// for each single one.
+/// Number of strings in a group. Larger groups would take less than 2 bits per string, but reading a single string
+/// would have to walk through more of them.
 pub(super) const GROUP_ROWS: usize = 8;
 
-/// What a body says of the places of groups.
+/// How a body stores the positions of groups.
 pub(super) enum Groups<'a> {
     /// Compressed lengths of strings.
     Lengths(Lengths<'a>),
@@ -46,7 +46,7 @@ fn starts(ends: &[u64]) -> impl Iterator<Item = u32> {
 }
 
 impl<'a> Groups<'a> {
-    /// Takes the places of `rows` strings off the front of a body.
+    /// Takes the positions of `rows` strings off the front of a body.
     pub(super) fn read(body: &mut &'a [u8], rows: usize, places: Places) -> Result<Self> {
         if places == Places::Lengths {
             return Ok(Self::Lengths(Lengths::read(body, rows)?));

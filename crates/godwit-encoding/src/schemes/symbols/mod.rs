@@ -1,4 +1,4 @@
-//! Strings compressed with a symbol table of up to 255 byte sequences, which keeps each of them decodable alone.
+//! Strings compressed with a symbol table of up to 255 byte sequences, so that each of them can be decoded on its own.
 //!
 //! ```text
 //! symbols     number of symbols (1), the length of each (1), the bytes of each
@@ -8,9 +8,9 @@
 //! bytes       compressed strings one after the other, NULL rows empty
 //! ```
 //!
-//! Where a string ends among the compressed bytes isn't stored, only where it ends in what they become: the
-//! codes of a group are walked through until they have become as much as is before the string. That takes no longer than
-//! adding up the compressed lengths of a block, which would take 5 to 7 bits each; groups take 2.
+//! The end of a string in the compressed bytes isn't stored, only its uncompressed length: to find a string, the codes
+//! of its group are walked through until they have produced all bytes before the string. That takes no longer than
+//! adding up the compressed lengths of a block, which would take 5 to 7 bits per string; groups take 2.
 //!
 //! Form 0, in files up to format 5: symbols have 8 bytes each, padded with zeros, and for groups there are
 //!
@@ -45,7 +45,7 @@ use table::SymbolTable;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Symbols {
-    /// What says where compressed strings are.
+    /// How the positions of compressed strings are stored.
     places: Places,
 }
 

@@ -1,4 +1,4 @@
-//! What codes stand for.
+//! The symbol table: what codes stand for.
 
 use fsst::{Compressor, Decompressor, ESCAPE_CODE, Symbol};
 use godwit_common::Result;
@@ -36,7 +36,7 @@ impl SymbolTable {
     pub(super) fn read(body: &mut &[u8], places: Places) -> Result<Box<Self>> {
         let count = split(body, 1)?[0] as usize;
         let lengths = split(body, count)?;
-        // Codes that none of our strings has decode to a byte.
+        // Codes that occur in none of our strings decode to a single byte.
         let mut table = Box::new(Self { symbols: [Symbol::from_u8(0); SYMBOLS_MAX], lengths: [1; SYMBOLS_MAX] });
         for (index, &length) in lengths.iter().enumerate() {
             if !(1..=8).contains(&length) {
@@ -69,10 +69,10 @@ impl SymbolTable {
         (at <= bytes.len()).then_some(at)
     }
 
-    /// Fails if the last byte announces one that isn't there; any other bytes are valid.
+    /// Fails if the last byte is an escape with nothing after it; any other bytes are valid.
     pub(super) fn decompressed(&self, bytes: &[u8]) -> Result<Vec<u8>> {
         if bytes.last() == Some(&ESCAPE_CODE) {
-            // Announced bytes may look like announcements themselves.
+            // Escaped bytes may look like escapes themselves.
             let announcing = bytes.iter().fold(false, |is_announced, &byte| !is_announced && byte == ESCAPE_CODE);
             if announcing {
                 return Err(corrupt("a string ends within a symbol"));

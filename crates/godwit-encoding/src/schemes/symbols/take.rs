@@ -9,13 +9,13 @@ use crate::BLOCK_ROWS;
 use crate::header::corrupt;
 use crate::lengths::add_ends;
 
-/// Looks for the compressed bytes of each string in its group, and decompresses all of them as one.
+/// Finds the compressed bytes of each string in its group, and decompresses all of them at once.
 pub(super) fn take(strings: &Strings<'_>, start: usize, rows: &[u32]) -> Result<StrColumn> {
     let of_groups = rows_of_groups(strings, start, rows);
     let lengths = strings.lengths.at(&of_groups)?;
     let mut compressed: Vec<u8> = Vec::with_capacity(8 * rows.len());
     let mut taken: Vec<u32> = Vec::with_capacity(rows.len());
-    // Of `of_groups`: where the walk is.
+    // Position of the walk in `of_groups`.
     let mut at = 0;
     let mut walk = Walk::default();
     for &row in rows {
@@ -26,7 +26,7 @@ pub(super) fn take(strings: &Strings<'_>, start: usize, rows: &[u32]) -> Result<
             }
             walk = Walk { group: row / GROUP_ROWS, rest: strings.group_on(row)?, last: &[] };
         }
-        // A row that is asked for again is the one that the walk stopped in front of.
+        // If a row is requested again, the walk has stopped right after it.
         while of_groups.get(at).is_some_and(|&next| next as usize <= row) {
             walk.step(strings, lengths[at])?;
             at += 1;
@@ -58,9 +58,9 @@ fn rows_of_groups(strings: &Strings<'_>, start: usize, rows: &[u32]) -> Vec<u32>
 /// Walks through the compressed strings of a group.
 struct Walk<'a> {
     group: usize,
-    /// What is left, up to the end of the block.
+    /// The remaining bytes, up to the end of the block.
     rest: &'a [u8],
-    /// The string before it.
+    /// The previous string.
     last: &'a [u8],
 }
 

@@ -1,10 +1,10 @@
 //! Finds the symbols of a column.
 //!
-//! A table is improved in rounds: a sample is compressed with it, codes and pairs of codes are counted, and the next table has
-//! those symbols, and concatenations of two, that would have covered most bytes. The first table of a column is that of
-//! `fsst-rs`, which does the same on 16 KB in five rounds that grow; each part then begins with the table of the part
-//! before, so that a round per part is enough. On the comments of TPC-H that saves 10 to 18 % of what a new table for each
-//! part leaves, in half the time.
+//! A table is improved in rounds: a sample is compressed with it, codes and pairs of codes are counted, and the next
+//! table has those symbols, and concatenations of two, that would have covered most bytes. The first table of a column
+//! is that of `fsst-rs`, which does the same on 16 KB in five growing rounds; each part then starts with the table of
+//! the previous part, so that one round per part is enough. On the comments of TPC-H the result is 10 to 18 % smaller
+//! than with a new table for each part, in half the time.
 //!
 //! Source: Boncz, Neumann, Leis, "FSST: Fast Random Access String Compression", 2020, section 4.3.
 
@@ -27,11 +27,11 @@ const SYMBOLS_MAX: usize = 255;
 /// Codes, and bytes that were escaped after them.
 const CODES: usize = 512;
 
-/// Escaped bytes are 9 times as long as bytes with a code: these are worth more than the bytes that they cover. As in
-/// `fsst-rs`.
+/// Weight of single-byte symbols, which are worth more than the bytes that they cover: escaped bytes are 9 times as
+/// long as bytes with a code. As in `fsst-rs`.
 const SINGLE_BYTE_WEIGHT: u64 = 8;
 
-/// A table for strings like those of `sample`; `known` is that of others of the column.
+/// A table for strings like those of `sample`; `known` is the table of other parts of the column.
 pub(super) fn train(sample: &[&[u8]], known: Option<Arc<Compressor>>) -> Arc<Compressor> {
     let rounds = if known.is_some() { LATER_ROUNDS } else { FIRST_ROUNDS };
     let mut best = known.unwrap_or_else(|| Arc::new(Compressor::train(&sample.to_vec())));
@@ -47,7 +47,7 @@ pub(super) fn train(sample: &[&[u8]], known: Option<Arc<Compressor>>) -> Arc<Com
     best
 }
 
-/// How often codes occurred, alone and after each other.
+/// How often codes occurred, alone and in pairs.
 struct Counts {
     singles: Vec<u32>,
     pairs: Vec<u16>,
@@ -80,7 +80,7 @@ impl Counts {
 /// Bytes of a symbol, the first one lowest, and how many they are.
 type Bytes = (u64, usize);
 
-/// The table that would have covered most of what was compressed with `table`.
+/// The table that would have covered the most bytes of the data compressed with `table`.
 fn next_table(table: &Compressor, compressed: &Compressed) -> Compressor {
     let counts = Counts::of(compressed);
     let (symbols, lengths) = (table.symbol_table(), table.symbol_lengths());
@@ -97,11 +97,11 @@ fn next_table(table: &Compressor, compressed: &Compressed) -> Compressor {
         let weight = if length == 1 { SINGLE_BYTE_WEIGHT } else { length as u64 };
         add((word, length), u64::from(count) * weight);
         if length > 1 {
-            // Its first byte alone: what is left when the symbol doesn't make it into the table.
+            // Its first byte alone, in case the symbol doesn't make it into the table.
             add((word & 0xff, 1), count.into());
         }
         let pairs = &counts.pairs[code * CODES..][..CODES];
-        // What occurred once may not occur again.
+        // Pairs that occurred once may not occur again.
         for (next, &count) in pairs.iter().enumerate().filter(|(_, count)| length < 8 && **count > 1) {
             let both = concatenated((word, length), bytes_of(next));
             add(both, u64::from(count) * both.1 as u64);
@@ -116,7 +116,8 @@ fn next_table(table: &Compressor, compressed: &Compressed) -> Compressor {
             break;
         }
         let symbol = Symbol::from_slice(&word.to_le_bytes());
-        // The builder takes zeros at the end for padding; others have no place in its hash table beside those before.
+        // The builder takes trailing zeros for padding, and rejects symbols that collide with earlier ones in its hash
+        // table.
         if symbol.len() == length && builder.insert(symbol, length) {
             room -= 1;
         }
@@ -124,7 +125,7 @@ fn next_table(table: &Compressor, compressed: &Compressed) -> Compressor {
     builder.build()
 }
 
-/// Two symbols of at most 8 bytes as one, cut there.
+/// The concatenation of two symbols, truncated to 8 bytes.
 fn concatenated((first, length): Bytes, (second, second_length): Bytes) -> Bytes {
     let both = (length + second_length).min(8);
     let kept = u64::MAX >> (64 - 8 * both);

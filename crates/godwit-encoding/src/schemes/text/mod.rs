@@ -6,8 +6,8 @@
 //! bytes       strings one after the other, NULL rows empty; shared with vectors where the body is
 //! ```
 //!
-//! Lengths are packed apart from the bytes because most are small and alike: under one byte instead of the four of an
-//! array of offsets. A string is located by the start of its block and the lengths before it.
+//! Lengths are packed separately from the bytes because most are small and similar: under one byte each instead of four
+//! in an array of offsets. A string is located by the start of its block and the lengths before it.
 
 mod decode;
 mod encode;

@@ -1,17 +1,18 @@
-//! The median absolute deviation: the median distance of the values of a group to their median.
+//! The median absolute deviation: the median distance of the values of a group from their median.
 //!
-//! The deviations aren't sorted as the values are, so the values of a group are kept until the last one has come.
+//! The order of the values isn't that of the deviations, so the values of a group are kept until the last one has
+//! arrived.
 
 use godwit_common::{Error, Result};
 use godwit_vector::{Flat, Vector};
 
 use super::{GroupCursor, present};
 
-/// Follows the groups.
+/// Computes the deviations group by group.
 pub(in super::super) struct Deviations<'a> {
     counts: &'a [u64],
     cursor: GroupCursor<'a>,
-    /// Values of the group that the stream is in, sorted.
+    /// Values of the current group, sorted.
     values: Vec<f64>,
     results: Vec<f64>,
 }
@@ -41,7 +42,7 @@ impl<'a> Deviations<'a> {
     }
 }
 
-/// The median distance of sorted values, at least one, to their median; they become the distances.
+/// The median distance of sorted values, at least one, from their median. Overwrites the values with the distances.
 fn deviation(values: &mut [f64]) -> f64 {
     let median = middle(values);
     values.iter_mut().for_each(|value| *value = (*value - median).abs());

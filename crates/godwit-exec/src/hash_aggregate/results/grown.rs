@@ -16,7 +16,7 @@ pub(in super::super) struct Texts<'a> {
     counts: &'a [u64],
     cursor: GroupCursor<'a>,
     bytes: Vec<u8>,
-    /// Where the string of each group ends so far; 0 for those that have none.
+    /// Current end of each group's string; 0 for groups without one.
     ends: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ pub(in super::super) struct Lists<'a> {
     item: &'a FieldRef,
     counts: &'a [u64],
     cursor: GroupCursor<'a>,
-    /// Maximum length of a list, of the first values.
+    /// Maximum length of a list; only the first values are kept.
     rows_max: u64,
     parts: Vec<ArrayRef>,
 }

@@ -1,4 +1,4 @@
-//! Results of collected values, which come group by group and sorted as the aggregate needs them.
+//! Results of collected values, which arrive group by group and sorted as the aggregate needs them.
 //!
 //! | file | results |
 //! |---|---|
@@ -32,28 +32,28 @@ pub(super) enum CollectedKind {
     First,
     /// The last one.
     Last,
-    /// Those at these fractions of the way from the first to the last.
+    /// The values at these fractions of the way from the first to the last.
     Quantile {
         fractions: Vec<f64>,
-        /// Values between two neighbours, if the fraction falls there; else the lower one.
+        /// Interpolates if the fraction falls between two neighbours; otherwise the lower one is taken.
         interpolated: bool,
         /// A list, whatever the number of fractions.
         as_list: bool,
     },
-    /// One string, with this between them.
+    /// The values as one string, joined by this separator.
     Text { separator: String },
     /// A list.
     List,
-    /// A list of the first ones.
+    /// A list of the first values.
     Best {
-        /// Most values.
+        /// Maximum number of values.
         rows: u64,
     },
-    /// Their median distance to their median; they are floats.
+    /// Their median distance from their median; they are floats.
     MedianDeviation,
-    /// The one that occurs most often; of several, the one that came first, or the first in the order.
+    /// The most frequent value; of several, the one that arrived first, or the first in the order.
     Mode {
-        /// The order of the values doesn't matter.
+        /// Ties go to the value that arrived first, not to the first in the order.
         by_arrival: bool,
     },
     /// A map from each value to how often it occurs.
@@ -63,17 +63,17 @@ pub(super) enum CollectedKind {
 }
 
 impl CollectedKind {
-    /// Does a result take more memory the more values there are?
+    /// Whether a result takes more memory the more values there are.
     pub(super) fn result_grows(&self) -> bool {
         matches!(self, Self::Text { .. } | Self::List | Self::Best { .. } | Self::MedianDeviation | Self::Histogram)
     }
 
-    /// Maximum number of values that a result grows with.
+    /// Maximum number of values in a growing result.
     pub(super) fn rows_max(&self) -> u64 {
         if let Self::Best { rows } = self { *rows } else { u64::MAX }
     }
 
-    /// Bytes of a value of a type in a result that grows, without the bytes of strings.
+    /// Bytes that a value of a type takes in a growing result, excluding the bytes of strings.
     pub(super) fn value_bytes(&self, physical: PhysicalType) -> u64 {
         match (self, physical) {
             (Self::Text { separator }, _) => separator.len() as u64,
@@ -81,7 +81,7 @@ impl CollectedKind {
         }
     }
 
-    /// Does it take the values from the smallest to the largest, regardless of the order asked for?
+    /// Whether it takes the values from the smallest to the largest, regardless of the requested order.
     pub(super) fn is_sorted_by_value(&self) -> bool {
         matches!(
             self,
@@ -89,7 +89,7 @@ impl CollectedKind {
         )
     }
 
-    /// Is the result one of the values, unchanged?
+    /// Whether the result is one of the values, unchanged.
     pub(super) fn keeps_type(&self) -> bool {
         match self {
             Self::First | Self::Last | Self::Mode { .. } => true,
@@ -98,12 +98,12 @@ impl CollectedKind {
         }
     }
 
-    /// Does it need the order of arrival of values?
+    /// Whether it needs the order of arrival of values.
     pub(super) fn needs_arrival(&self) -> bool {
         matches!(self, Self::Mode { by_arrival: true })
     }
 
-    /// For messages.
+    /// The name in error messages.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::First => "first",
@@ -120,7 +120,7 @@ impl CollectedKind {
     }
 }
 
-/// Makes the results of some groups, whose numbers of values are known.
+/// Builds the results of some groups; the number of values of each is known.
 pub(super) enum Results<'a> {
     Picks(Picks<'a>),
     Texts(Texts<'a>),
@@ -184,8 +184,7 @@ impl<'a> GroupCursor<'a> {
         Self { counts, group: 0, position: 0 }
     }
 
-    /// Calls `each(group, position of the first row, rows)` for the parts of the next `rows` rows that belong to one
-    /// group each.
+    /// Splits the next `rows` rows by group and calls `each(group, position of the first row, rows)` for each part.
     fn advance(&mut self, rows: usize, mut each: impl FnMut(usize, u64, Range<usize>)) {
         let mut row = 0;
         while row < rows {

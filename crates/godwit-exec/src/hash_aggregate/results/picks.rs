@@ -1,7 +1,7 @@
 //! Results that are values at known positions of their group: first, last, quantiles.
 //!
-//! Each group has slots, as many as the aggregate takes values of a group. A slot's position follows from the number of the
-//! group's values, so one pass over the stream fills all of them.
+//! Each group has a slot for every value that the aggregate takes from a group. The number of the group's values
+//! determines a slot's position, so one pass over the stream fills all of them.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use std::sync::Arc;
@@ -102,7 +102,7 @@ fn only_in(values: Vector, groups: &Bitmap) -> Vector {
 /// Lists of `len` values each.
 fn lists(values: &Vector, len: usize, groups: &Bitmap, ty: &ColumnType) -> Result<Vector> {
     let item = item_of(ty)?;
-    // Groups without values have nothing in their places, not even the bytes of a nested value.
+    // Groups without values have nothing in their slots, not even the bytes of a nested value.
     let picked = Bitmap::from_fn(values.len(), |slot| groups.get(slot / len));
     let items = items_of(&only_in(values.clone(), &picked), item.data_type())?;
     let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(len, groups.len()));
@@ -112,7 +112,7 @@ fn lists(values: &Vector, len: usize, groups: &Bitmap, ty: &ColumnType) -> Resul
     Ok(Vector::flat(Flat::Nested(Arc::new(array)), Some(groups.clone())))
 }
 
-/// The value between each pair of neighbours in `picked`, as far from the lower one as the fraction says.
+/// The value between each pair of neighbours in `picked`, at the given fraction of the way from the lower one.
 fn interpolate(
     picked: &Vector,
     fractions: &[f64],
@@ -150,7 +150,7 @@ fn interpolate(
     let between = |(slot, way): (usize, f64)| {
         let (lower, upper) = (integer(2 * slot), integer(2 * slot + 1));
         let distance = upper.wrapping_sub(lower);
-        // Half of an odd distance rounds down, as the planner's type has no room for it.
+        // Half of an odd distance is rounded down, because the planner's type can't represent the half.
         lower + if way == 0.5 { distance / 2 } else { (distance as f64 * way) as i128 }
     };
     Ok(Vector::flat(integers(ty.physical, ways.enumerate().map(between)), None))

@@ -17,7 +17,7 @@ use godwit_vector::{ColumnType, Flat, Vector, match_flat};
 
 use super::{CollectedKind, GroupCursor, items_of, owned, present};
 
-/// Follows the runs.
+/// Tracks the runs and computes results from them.
 pub(in super::super) struct Runs<'a> {
     counts: &'a [u64],
     cursor: GroupCursor<'a>,
@@ -31,7 +31,7 @@ pub(in super::super) struct Runs<'a> {
 struct Run {
     group: usize,
     rows: u64,
-    /// When the first of them came.
+    /// Arrival of the first of them.
     arrival: u64,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Runs<'a> {
         Self { counts, cursor: GroupCursor::new(counts), open: None, content }
     }
 
-    /// Adds values and, for modes, when they came.
+    /// Adds values and, for modes, their arrival.
     pub(super) fn add(&mut self, columns: &[Vector]) -> Result<()> {
         let values = columns[0].flattened();
         let arrivals = columns.get(1).map(Vector::to_flat);
@@ -133,7 +133,7 @@ impl Content<'_> {
                     let known = &mut best[run.group];
                     if run.rows > known.rows || (run.rows == known.rows && run.arrival < known.arrival) {
                         *known = *run;
-                        // The last of a group's runs that are better than those before is the best.
+                        // Of a group's runs that beat all before them, the last is the best.
                         if groups.pop_if(|group| *group == run.group as u32).is_some() {
                             rows.pop();
                         }
@@ -163,7 +163,7 @@ impl Content<'_> {
     }
 }
 
-/// Which values, none of them NULL, differ from the one before. `last` is the one before the first.
+/// Whether each value, none of which is NULL, differs from the previous one. `last` is the one before the first.
 fn starts(last: Option<&Vector>, values: &Vector) -> Vec<bool> {
     fn differ<T>(len: usize, get: impl Fn(usize) -> T, last: Option<T>, equal: impl Fn(&T, &T) -> bool) -> Vec<bool> {
         let first = last.is_none_or(|last| !equal(&last, &get(0)));

@@ -1,4 +1,4 @@
-//! Joins against a naive one, in memory and on disk.
+//! Tests joins against a naive one, in memory and on disk.
 
 mod naive;
 
@@ -34,14 +34,14 @@ const KINDS: [JoinKind; 10] = [
     JoinKind::Single,
 ];
 
-/// How keys of type `I64` are spread; others are random and extreme, with many duplicates.
+/// The distribution of keys of type `I64`; others are random and extreme, with many duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keys {
     /// Small numbers in a dense range, which the plan knows.
     Dense,
-    /// As many numbers, spread over all.
+    /// The same number of keys, spread over all integers.
     Sparse,
-    /// As those of other types.
+    /// Like those of other types.
     Random,
     /// Seven of eight are 0, the others sparse.
     Frequent,
@@ -191,7 +191,7 @@ impl Case {
         self.run_beside(None)
     }
 
-    /// Runs it beside another owner that asks for memory after this many chunks of the probe side.
+    /// Runs it alongside another owner that asks for memory after this many chunks of the probe side.
     fn run_beside(&self, asked_after: Option<usize>) -> (Arc<HashJoin>, Vec<Row>, Result<Vec<Row>>) {
         let mut random = Random(self.seed);
         let build = self.chunks(&mut random, self.build_rows, self.distinct);
@@ -216,7 +216,7 @@ impl Case {
         (join, naive.rows(), result)
     }
 
-    /// The real join agrees with the naive one.
+    /// Checks that the real join agrees with the naive one.
     fn check(&self) -> Arc<HashJoin> {
         self.check_result(self.run())
     }
@@ -324,7 +324,7 @@ fn the_table_fits_the_keys() {
 }
 
 /// Every kind, with some partitions resident, with none, with several pages per partition, and with one hot key whose
-/// partition has to be taken by chunks.
+/// partition has to be joined in chunks.
 #[test]
 fn agrees_on_disk() {
     let _no_collisions = COLLISIONS.read();
@@ -358,8 +358,8 @@ fn asker(memory: &BufferManager, after: usize) -> Arc<ForEachChunk> {
     })
 }
 
-/// While the probe side streams, partitions are given up when others ask for memory, whether all build rows were resident
-/// or some; the rest of the probe rows meet them later, and no match is lost or found twice.
+/// While the probe side streams, partitions are given up when others ask for memory, whether all build rows were
+/// resident or some; the remaining probe rows are joined with them later, and no match is lost or found twice.
 #[test]
 fn gives_up_partitions_while_it_probes() {
     let _no_collisions = COLLISIONS.read();
@@ -374,7 +374,7 @@ fn gives_up_partitions_while_it_probes() {
             let join = case.check_result(case.run_beside(Some(10)));
             let (resident, given_up) = (note(&join, "resident partitions"), note(&join, "partitions given up"));
             let given_up = given_up.parse::<u64>().unwrap_or(0);
-            // Of two workers one may see its last chunk before the other has let the table go.
+            // With two workers, one may see its last chunk before the other has let go of the table.
             let least = u64::from(workers == 1);
             assert!((least..=16).contains(&given_up), "{kind:?}, {workers} workers: {given_up}, now {resident}");
             assert!(note(&join, "passes").parse::<u64>().is_ok_and(|passes| passes > 0), "{kind:?}");
@@ -382,7 +382,7 @@ fn gives_up_partitions_while_it_probes() {
     }
 }
 
-/// A frequent key keeps out of memory its own partition only, which is taken by chunks without being refined first.
+/// A frequent key keeps only its own partition out of memory, which is joined in chunks without being refined first.
 #[test]
 fn a_frequent_key_is_no_burden_for_the_others() {
     let _no_collisions = COLLISIONS.read();

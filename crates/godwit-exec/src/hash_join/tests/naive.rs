@@ -1,4 +1,4 @@
-//! The slow twin: joins by the book.
+//! The slow twin: joins by the definition.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(super) struct NaiveJoin<'a> {
     case: &'a Case,
     build: Vec<Row>,
     probe: Vec<Row>,
-    /// Build rows by key; rows that match nothing are missing.
+    /// Build rows by key, without rows that match nothing.
     by_key: HashMap<Row, Vec<usize>>,
 }
 

@@ -1,6 +1,6 @@
 //! ASOF joins.
 //!
-//! Where the conditions are equalities, both sides go through one window, so that nothing is quadratic:
+//! If the conditions are equalities, both sides go through one window, which avoids quadratic work:
 //!
 //! ```text
 //! left                         ─┐
@@ -10,10 +10,11 @@
 //! right, numbered ──────────────────────────────────────────────────────────────────────────────▶ join by the number
 //! ```
 //!
-//! The order descends for `<` and `<=`. Among equal values the right rows come first, unless the comparison is strict; a
-//! left row whose value is NULL comes before all right rows, and right rows with a NULL that equals nothing are left out.
+//! The order descends for `<` and `<=`. Among equal values the right rows come first, unless the comparison is strict;
+//! a left row whose value is NULL comes before all right rows, and right rows that can't match because of a NULL are
+//! left out.
 //!
-//! With other conditions each left row is joined with all its partners, of which the nearest is kept.
+//! With other conditions each left row is joined with all its matches, and the nearest one is kept.
 
 use std::sync::Arc;
 
@@ -57,7 +58,8 @@ impl Lowering {
         let keys: Option<Vec<Key>> =
             conditions.iter().map(|condition| Key::of(condition, &left_columns, &right_columns)).collect();
         match keys {
-            // What is read twice is shared, which the rows of a recursion's round can't be.
+            // This reads the right side twice, so it has to be shared, which isn't possible for the working rows of a
+            // recursion.
             Some(keys) if !self.reads_working_rows(*right) => self.by_window(&as_of, &keys),
             _ => self.by_pairs(&as_of),
         }
@@ -148,7 +150,7 @@ impl Lowering {
         WindowCall { args: vec![number], ignore_nulls: true, frame, nullable: true, ..call }
     }
 
-    /// All pairs, of which the nearest of each left row is kept.
+    /// Forms all pairs and keeps the nearest for each left row.
     fn by_pairs(&mut self, as_of: &AsOf<'_>) -> NodeId {
         let columns = self.columns_of_both(as_of.left, as_of.right);
         let (left, number) = self.numbered_in_order(as_of.left);
@@ -159,7 +161,7 @@ impl Lowering {
         let kind = if as_of.outer { JoinKind::Left } else { JoinKind::Inner };
         let input = self.add(Node::Join(Join { kind, left, right, conditions }));
         let ascends = matches!(as_of.comparison, Comparison::Less | Comparison::LessOrEqual);
-        // Of an outer join they may be NULL.
+        // They may be NULL in an outer join.
         let order_by = [(as_of.right_value.clone(), !ascends), (self.column(right_number), false)];
         let order_by = order_by.map(|(expr, descending)| {
             let expr = Expr { nullable: true, ..expr };
@@ -182,7 +184,7 @@ impl Lowering {
     }
 }
 
-/// Right rows that can be found: NULL is equal to nothing, and before nothing.
+/// Selects the right rows that can match: NULL equals nothing, and comes before nothing.
 fn right_rows_that_count(as_of: &AsOf<'_>, keys: &[Key]) -> Vec<Expr> {
     let compared = keys.iter().filter(|key| !key.null_safe).map(|key| &key.build).chain([as_of.right_value]);
     compared.filter(|value| value.nullable).map(|value| value.clone().is_null().negated()).collect()

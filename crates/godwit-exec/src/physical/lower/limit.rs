@@ -1,4 +1,4 @@
-//! LIMIT in percent of the rows, and with those that are equal to the last one.
+//! LIMIT as a percentage of the rows, and WITH TIES.
 //!
 //! ```text
 //! number   row_number() OVER (ORDER BY keys)
@@ -66,7 +66,7 @@ impl Lowering {
     }
 }
 
-/// Is the row within `rows` after the offset? NULL rows means all.
+/// Whether the row is within `rows` after the offset. NULL for `rows` means all.
 fn within(behind: Expr, rows: Expr, one: Expr, limit: &Limit, given: &Expr) -> Expr {
     let mut comes = vec![Expr::compare(Comparison::LessOrEqual, behind, rows.clone())];
     if limit.with_ties {

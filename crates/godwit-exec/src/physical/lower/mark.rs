@@ -12,7 +12,7 @@ impl Lowering {
         let Node::Join(Join { kind: JoinKind::Mark { mark, compare }, left, right, conditions }) = node else {
             unreachable!("the rewrite of another node")
         };
-        // Conjuncts that are never NULL must be TRUE where the whole is NULL.
+        // Where the conjunction is NULL, conjuncts that are never NULL are TRUE.
         let (nullable, certain): (Vec<Expr>, Vec<Expr>) =
             compare.iter().cloned().partition(|condition| condition.nullable);
         let true_for = conditions.iter().chain(compare).cloned().collect();
@@ -28,7 +28,7 @@ impl Lowering {
         self.project(rows, columns.into_iter().chain([(*mark, value)]).collect())
     }
 
-    /// Rows with a mark for whether they have a pair.
+    /// The left rows, marked by whether they have a match.
     fn marked(
         &mut self,
         left: NodeId,
@@ -38,7 +38,7 @@ impl Lowering {
         let mark = self.plan.add_column("mark", SqlType::Boolean, false);
         let rename = |column| renamed.get(&column).copied().unwrap_or(column);
         let conditions = conditions.into_iter().map(|condition| condition.map_columns(&rename));
-        // Conditions on rows of the right side alone are asked once for each of them, not for each pair.
+        // Conditions on the right side alone are evaluated once per right row, not once per pair.
         let probe = self.plan.output_set(left);
         let is_of_pairs = |condition: &Expr| condition.is_volatile() || !condition.columns().is_disjoint(&probe);
         let (of_pairs, of_right): (Vec<Expr>, Vec<Expr>) = conditions.partition(is_of_pairs);
@@ -84,7 +84,7 @@ impl Lowering {
         (self.plan.add(Node::Use(Use { shared, columns })), renamed)
     }
 
-    /// Do its rows differ in each round of a recursion?
+    /// Whether its rows differ in each round of a recursion.
     pub(super) fn reads_working_rows(&self, node: NodeId) -> bool {
         let mut open = vec![node];
         while let Some(id) = open.pop() {

@@ -1,4 +1,4 @@
-//! Nodes without an operator, rewritten as others.
+//! Rewrites nodes that have no operator of their own in terms of others.
 //!
 //! ```text
 //! UNION                       UNION ALL, Aggregate                                           set_operations.rs
@@ -15,8 +15,8 @@
 //! recursion with UNION        the same over distinct first rows                              recursion.rs
 //! ```
 //!
-//! The result has the original columns. Nothing depends on how rows are computed, so each rewrite is tested by
-//! evaluating both sides.
+//! The result has the original columns. Rewrites don't depend on how rows are computed, so each is tested by evaluating
+//! both sides.
 
 mod as_of;
 mod limit;
@@ -40,7 +40,7 @@ use super::join_conditions::is_null_aware;
 pub(super) use order_keys::key_of;
 pub(super) use recursion::unseen_rows;
 
-/// The plan without nodes that have no operator; itself if it has none of those.
+/// The plan with all nodes that have no operator rewritten; the plan itself if there are none.
 pub(super) fn lower(plan: &Plan) -> Cow<'_, Plan> {
     let Some(root) = plan.root.filter(|&root| is_to_be_lowered(plan, root)) else { return Cow::Borrowed(plan) };
     let mut lowering = Lowering { plan: plan.clone() };
@@ -51,7 +51,7 @@ pub(super) fn lower(plan: &Plan) -> Cow<'_, Plan> {
     Cow::Owned(lowering.plan)
 }
 
-/// Is there anything to do?
+/// Whether there is anything to rewrite.
 fn is_to_be_lowered(plan: &Plan, root: NodeId) -> bool {
     let mut open: Vec<NodeId> = plan.used_shared_plans().iter().map(|(_, shared)| shared.root).chain([root]).collect();
     while let Some(id) = open.pop() {
@@ -98,7 +98,7 @@ fn rewrite_of(plan: &Plan, node: &Node) -> Option<Rewrite> {
     rewrite.or_else(|| order_keys::rewrite_of(node))
 }
 
-/// A plan whose nodes are being replaced.
+/// A plan whose nodes are being rewritten.
 struct Lowering {
     plan: Plan,
 }

@@ -1,5 +1,5 @@
-//! Values that rows can't compare: intervals, and nested values with one inside. Their keys ([`godwit_types::order_key`])
-//! take their place.
+//! Values that can't be compared in rows: intervals, and nested values that contain one. They are replaced by their
+//! keys ([`godwit_types::order_key`]).
 //!
 //! ```text
 //! ORDER BY x, PARTITION BY x                      by key(x)
@@ -23,7 +23,7 @@ use godwit_types::{Interval, SqlType, Value, order_key, order_key_type};
 
 use super::{Lowering, Rewrite};
 
-/// The rewrite that puts keys in the place of a node's values, if it has such values.
+/// The rewrite that replaces a node's values with their keys, if it has values of this kind.
 pub(super) fn rewrite_of(node: &Node) -> Option<Rewrite> {
     let any_order_key = |keys: &[SortKey]| keys.iter().any(|key| order_key_type(&key.expr.ty).is_some());
     match node {
@@ -63,7 +63,7 @@ fn compared(join: &Join) -> impl Iterator<Item = &Expr> {
     join.conditions.iter().chain(marked)
 }
 
-/// Is it an equality of values that have keys? Other comparisons aren't keys of a join.
+/// Whether it is an equality of values that have keys. Other comparisons aren't join keys.
 fn by_equality_keys(condition: &Expr) -> bool {
     match &condition.kind {
         ExprKind::Compare(Comparison::Equal | Comparison::NotDistinct, a, _) => order_key_type(&a.ty).is_some(),
@@ -184,7 +184,7 @@ fn keyed_aggregate(mut call: AggregateCall) -> AggregateCall {
     call
 }
 
-/// The same with the window's keys, and the distances that are measured in them.
+/// The same for a window's keys, and the RANGE distances, which are measured in them.
 fn keyed_window(mut call: WindowCall) -> WindowCall {
     let measures_keys = matches!(&call.order_by[..], [only] if order_key_type(&only.expr.ty).is_some());
     if measures_keys {
@@ -295,7 +295,7 @@ fn parts_of_interval(interval: &Expr) -> [Expr; 3] {
     ]
 }
 
-/// The interval with these parts, divided by the number after them, if there is one.
+/// The interval with these parts, divided by the number that follows them, if there is one.
 fn interval_of(parts: Vec<Expr>) -> Expr {
     let compute = |values: &[Value]| {
         let part = |at: usize| match values.get(at) {
@@ -314,7 +314,7 @@ fn interval_of(parts: Vec<Expr>) -> Expr {
     call("interval_of", ScalarImplementation::Values(Arc::new(compute)), parts, SqlType::Interval, true)
 }
 
-/// A call of a function that isn't available to statements: NULL where an argument is.
+/// A call of an internal function that SQL can't name; NULL if an argument is NULL.
 fn call(name: &str, implementation: ScalarImplementation, args: Vec<Expr>, ty: SqlType, may_fail: bool) -> Expr {
     let function = ScalarFunction {
         name: name.into(),

@@ -20,7 +20,7 @@ impl Lowering {
         self.project(sorted, columns)
     }
 
-    /// The columns of two nodes, where each may be NULL beside the other.
+    /// The columns of two nodes; the full join makes all of them nullable.
     pub(super) fn columns_of_both(&self, left: NodeId, right: NodeId) -> Vec<(ColumnId, Expr)> {
         let both = self.plan.outputs(left).into_iter().chain(self.plan.outputs(right));
         both.map(|id| (id, Expr { nullable: true, ..self.column(id) })).collect()

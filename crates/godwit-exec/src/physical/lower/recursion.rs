@@ -1,11 +1,11 @@
-//! Recursion with UNION, where rows are joined with those that were there before: the first rows are made distinct, so that
-//! they needn't be compared with each other as they come.
+//! Recursion with UNION, where new rows are joined with earlier ones: the first rows are deduplicated up front, so that
+//! they needn't be compared with each other as they arrive.
 
 use godwit_plan::{Aggregate, ColumnId, Comparison, Expr, Join, JoinKind, Node, NodeId, Plan, Recursive};
 
 use super::Lowering;
 
-/// May equal rows be dropped from the first ones?
+/// Whether the first rows may contain duplicates that have to be dropped.
 pub(super) fn may_repeat(plan: &Plan, recursive: &Recursive) -> bool {
     let (base, columns) = &recursive.base;
     let is_distinct = match plan.node(*base) {
@@ -18,8 +18,8 @@ pub(super) fn may_repeat(plan: &Plan, recursive: &Recursive) -> bool {
     !recursive.all && !is_distinct
 }
 
-/// Adds a plan for the rows of `rows`, each once, that weren't there before; and its name for those that were, in
-/// [`Node::WorkingRows`].
+/// Adds a plan for the distinct rows of `rows` that didn't exist before. Also returns the id by which
+/// [`Node::WorkingRows`] refers to those that did.
 pub(in super::super) fn unseen_rows(
     plan: &mut Plan,
     rows: &(NodeId, Vec<ColumnId>),
@@ -35,7 +35,7 @@ impl Lowering {
         let Node::Recursive(recursive) = node else { unreachable!("the rewrite of another node") };
         let (base, columns) = &recursive.base;
         let base = self.distinct_of(*base, columns);
-        // Whether these rows may repeat isn't checked again.
+        // These rows aren't checked for duplicates again.
         self.plan.add(Node::Recursive(Recursive { base: (base, columns.clone()), ..recursive.clone() }))
     }
 

@@ -10,7 +10,7 @@ use godwit_types::SqlType;
 
 use super::{Lowering, numbering};
 
-/// Do several inputs list constants?
+/// Whether several inputs are lists of constants.
 pub(super) fn has_lists(plan: &Plan, operation: &SetOperation) -> bool {
     operation.inputs.iter().filter(|(input, columns)| List::of(plan, *input, columns).is_some()).nth(1).is_some()
 }

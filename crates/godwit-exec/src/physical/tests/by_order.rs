@@ -8,7 +8,7 @@ use godwit_types::{SqlType, Value};
 
 use super::{Builder, check, engine_rows, int, query};
 
-/// Quotes (symbol, t, price), of which some have NULLs.
+/// Quotes (symbol, t, price), some of which have NULLs.
 fn quotes(name: &str, rows: &[(Option<&str>, Option<i64>)]) -> Arc<MemoryTable> {
     let row = |(number, (symbol, t)): (usize, &(Option<&str>, Option<i64>))| {
         vec![symbol.map_or(Value::Null, Value::text), t.map_or(Value::Null, int), int(number as i64)]
@@ -66,7 +66,7 @@ fn as_of_joins_find_the_nearest_row() {
     }
 }
 
-/// A table of the numbers from 0 on, sorted.
+/// A table of the numbers from 0 upwards, sorted.
 fn numbers(builder: &mut Builder, name: &str, rows: i64, descending: bool) -> NodeId {
     let rows = (0..rows).map(|number| vec![int(number)]).collect();
     let input = builder.scan(&Arc::new(MemoryTable::new(name, &[("n", SqlType::Integer)], rows)));

@@ -1,4 +1,4 @@
-//! Plans show where text is processed as codes: wherever it is a key, or is kept.
+//! Plans show where text is processed as codes: wherever it is a key or is kept.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What tests of the planner run plans with: tables of the reference evaluator as tables of the executor, and results as
-//! its values.
+//! Runs plans for tests of the planner: converts the reference evaluator's tables to those of the executor, and results
+//! to its values.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -35,7 +35,7 @@ pub(super) fn engine_rows(plan: &Plan, query: &Arc<QueryContext>) -> Result<Vec<
     let fields = types.clone().map(|ty| Ok(Field::new("", arrow_type(ty)?, true))).collect::<Result<Vec<_>>>()?;
     let (sink, stream) = ResultCollector::new(Arc::new(Schema::new(fields)), query, "Result");
     let physical = plan_query(&plan, query, PlanContext::default(), sink)?;
-    // Hashes stay what they are while they are in tables.
+    // Hashes must not change while they are in tables.
     let _no_collisions = COLLISIONS.read();
     run(query, physical.pipelines)?;
     let mut rows = Vec::new();
@@ -149,7 +149,7 @@ fn with_dictionary(values: Vector) -> Vector {
     Vector::dictionary(codes.into(), Arc::new(Dictionary::new(strings, true)), validity)
 }
 
-/// A table of one chunk. Its scans evaluate their filters, and look for rows that bounds would have refuted.
+/// A table of one chunk. Its scans evaluate their filters, and check that no row contradicts the bounds.
 struct EngineTable {
     rows: Chunk,
     row_type: RowType,

@@ -67,7 +67,7 @@ fn a_comparison_is_decided_by_extremes() {
     }
 }
 
-/// For floats, texts, several comparisons, and pairs that come out, all pairs are compared.
+/// For floats, strings, several comparisons, and joins that emit pairs, all pairs are compared.
 #[test]
 fn others_are_decided_by_pairs() {
     for ty in [SqlType::Double, SqlType::Varchar, SqlType::Integer] {

@@ -1,4 +1,4 @@
-//! Window functions of which only small numbers are needed.
+//! Window functions that number rows, where only small numbers are needed.
 
 use std::sync::Arc;
 

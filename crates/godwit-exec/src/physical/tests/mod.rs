@@ -1,6 +1,6 @@
-//! Plans run by the engine give the rows that the reference evaluator gives.
+//! Tests that plans run by the engine return the same rows as the reference evaluator.
 //!
-//! Rewrites of nodes without an operator are compared with the originals by the reference evaluator alone, too.
+//! Rewrites of nodes without an operator are also compared with the originals by the reference evaluator alone.
 
 mod by_order;
 mod codes;
@@ -26,7 +26,8 @@ use self::engine::{engine_rows, explained};
 use super::lower::lower;
 use crate::testing::World;
 
-/// How plans are run: a worker with room, several with tiny chunks, and where everything is spilled.
+/// The worlds in which plans are run: one worker with plenty of memory, several with tiny chunks, and one where
+/// everything is spilled.
 fn worlds() -> [World; 3] {
     let usual = World { memory_limit: 64 << 20, force_spill: false, chunk_rows: 2048, workers: 1 };
     [
@@ -115,7 +116,7 @@ fn int(value: i64) -> Value {
     Value::Integer(value.into())
 }
 
-/// Two tables (n INTEGER, s VARCHAR) with duplicates and NULLs that meet in part.
+/// Two tables (n INTEGER, s VARCHAR) with duplicates and NULLs, whose values partly match.
 fn tables() -> [Arc<MemoryTable>; 2] {
     let row = |number: Option<i64>, text: Option<&str>| {
         vec![number.map_or(Value::Null, int), text.map_or(Value::Null, Value::text)]

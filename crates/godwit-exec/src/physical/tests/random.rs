@@ -1,4 +1,4 @@
-//! Random plans, optimized and not: the engine gives what the reference evaluator gives.
+//! Random plans, optimized and not: the engine returns the same rows as the reference evaluator.
 
 use godwit_common::ErrorKind;
 use godwit_optimize::{OptimizerSettings, optimize};
@@ -11,7 +11,7 @@ use super::{compressing, worlds};
 /// How many random plans are compared.
 const SEEDS: u64 = 600;
 
-/// Plans are optimized first, since the engine takes none with dependent joins.
+/// Plans are optimized first, since the engine doesn't support dependent joins.
 #[test]
 fn random_plans() {
     let (mut compared, mut unsupported) = (0, 0);

@@ -129,7 +129,7 @@ fn joined(of_table: impl Fn(&mut Builder, NodeId) -> NodeId) -> (Plan, NodeId, N
     (builder.finish(root), step, group)
 }
 
-/// Each number once.
+/// The distinct numbers.
 fn grouped(builder: &mut Builder, input: NodeId) -> NodeId {
     let number = builder.columns(input).remove(0);
     let keys = vec![(number.as_column().unwrap(), number)];
@@ -155,7 +155,7 @@ fn what_is_the_same_in_all_rounds_is_kept() {
     check(&plan);
     assert!(explained(&plan, &query()).contains("SharedRows"));
 
-    // The rows of a table are read again; a sample differs in each round.
+    // The rows of a table are read again in each round; a sample differs each time.
     let (plan, step, _) = joined(|_, input| input);
     assert_eq!(invariants(&plan, step), HashSet::new());
     check(&plan);

@@ -16,7 +16,7 @@ const UNKNOWN: u32 = u32::MAX;
 /// One column's rows.
 pub(super) struct ColumnBuffer {
     values: Values,
-    /// Validity of the pieces; `None` as long as nothing is NULL.
+    /// Validity of the pieces; `None` as long as there are no NULLs.
     validity: Option<Vec<u64>>,
     rows: usize,
     translation: Translation,
@@ -120,7 +120,7 @@ impl ColumnBuffer {
         }
     }
 
-    /// From codes to strings.
+    /// Turns codes into strings.
     fn give_up(&mut self, interner: &Interner) {
         let Values::Codes(codes) = &self.values else { return };
         let mut strings = StrBuilder::with_capacity(codes.len());
@@ -131,7 +131,7 @@ impl ColumnBuffer {
         self.values = Values::Strings(strings);
     }
 
-    /// Takes the rows out; true if they are codes.
+    /// Takes the rows; returns true if they are codes.
     pub(super) fn take(&mut self, column: &LoadColumn) -> (Vector, bool) {
         let rows = std::mem::take(&mut self.rows);
         let validity = self.validity.take().map(|words| Bitmap::from_words(words, rows));

@@ -1,4 +1,4 @@
-//! The end of a load: dictionaries are put in order, codes remapped, streams ended, and the new version assembled.
+//! The end of a load: dictionaries are sorted, codes remapped, streams ended, and the new version assembled.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use crate::table::{ColumnSummary, Main, MainColumn, RowGroup, Segment, StoredPar
 struct FinishedColumn {
     dictionary: NewDictionary,
     summary: ColumnSummary,
-    /// Parts of segments that the table had before and that are rewritten, by row group.
+    /// Parts of rewritten segments that the table had before, by row group.
     recoded: Vec<Option<Vec<PendingPart>>>,
 }
 
 enum NewDictionary {
-    /// That of the table.
+    /// The dictionary of the table.
     Kept(Option<Arc<ColumnDictionary>>),
     Written(WrittenDictionary),
 }
@@ -123,7 +123,7 @@ fn stored(parts: Vec<PendingPart>, stream: &Arc<ByteStream>) -> Segment {
     Segment::new(parts.collect())
 }
 
-/// What is needed to end a column.
+/// What is needed to finish a column.
 struct ColumnWork<'a> {
     index: usize,
     column: &'a LoadColumn,
@@ -173,7 +173,7 @@ impl ColumnWork<'_> {
         Ok(FinishedColumn { dictionary, summary, recoded })
     }
 
-    /// Replaces the spooled parts by parts with the codes of the ordered dictionary.
+    /// Replaces the spooled parts with parts that have the codes of the ordered dictionary.
     fn write_codes(
         &self,
         codes: &[u32],
@@ -196,7 +196,7 @@ impl ColumnWork<'_> {
         Ok(())
     }
 
-    /// Replaces the spooled parts by parts with the strings themselves.
+    /// Replaces the spooled parts with parts that have the strings themselves.
     fn write_strings(
         &self,
         interner: &Interner,
@@ -213,8 +213,8 @@ impl ColumnWork<'_> {
         })
     }
 
-    /// Rewrites each spooled part by `change` to the column's stream; `content` says what that represents. Not for
-    /// columns without an interner.
+    /// Applies `change` to each spooled part and writes the result to the column's stream; `content` says what it
+    /// represents. Only for columns with an interner.
     fn rewrite(
         &self,
         outputs: &mut [WorkerOutput],
@@ -243,7 +243,7 @@ impl ColumnWork<'_> {
         Ok(())
     }
 
-    /// The parts of the table's segments that have codes, with new ones.
+    /// Rewrites the parts of the table's segments that have codes with new ones.
     fn recode(&self, codes: &[u32], stream: &mut StreamWriter) -> Result<Vec<Option<Vec<PendingPart>>>> {
         let mut encoder = PartEncoder::default();
         let mut recode = |segment: &Segment| {
@@ -262,7 +262,7 @@ impl ColumnWork<'_> {
         self.base.groups.iter().map(|group| recode(&group.segments[self.index])).collect()
     }
 
-    /// The encoding of codes, or of strings, if one is asked for.
+    /// The encoding of codes or strings, if one was requested.
     fn choice(&self) -> EncodingChoice {
         match self.column.choice {
             EncodingChoice::Dictionary => EncodingChoice::Auto,

@@ -10,10 +10,11 @@ use hashbrown::HashTable;
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Rows after which it is decided whether a dictionary is worth it: enough for recurring values to have recurred.
+/// Rows after which it is decided whether a dictionary is worth it: enough for recurring values to show up again.
 const TRIAL_ROWS: u64 = 1 << 19;
 
-/// A dictionary must have this many rows per value: else codes and dictionary take more than compressed strings.
+/// A dictionary must have this many rows per value: otherwise codes and dictionary take more space than compressed
+/// strings.
 const ROWS_PER_VALUE_MIN: u64 = 2;
 
 /// Dictionaries of up to this many values are always worth it.
@@ -28,7 +29,7 @@ const RESERVED_STEP_BYTES: usize = 1 << 20;
 /// An interner behind its lock.
 pub(super) struct SharedInterner(pub Mutex<Interner>);
 
-/// What a table had before a load, for a column that consists of codes only.
+/// State of a table before a load, for a column that consists only of codes.
 #[derive(Default)]
 pub(super) struct Known {
     pub values: u64,
@@ -62,7 +63,7 @@ impl SharedInterner {
 }
 
 impl Interner {
-    /// The code of a string, a new one if it is new.
+    /// The code of a string; a new string gets a new code.
     pub(super) fn intern(&mut self, string: &[u8]) -> u32 {
         let Self { strings, codes, .. } = self;
         let hash = xxh3_64(string);
@@ -85,12 +86,12 @@ impl Interner {
         self.codes.len()
     }
 
-    /// The share of rows that brought a new value.
+    /// The share of rows with a new value.
     pub(super) fn distinct_share(&self) -> f64 {
         self.len() as f64 / self.rows.max(1) as f64
     }
 
-    /// Notes rows that were interned, and gives up if the dictionary isn't worth it, or takes too much.
+    /// Counts interned rows, and gives up if the dictionary isn't worth it or takes too much memory.
     pub(super) fn note_rows(&mut self, rows: usize) {
         self.rows += rows as u64;
         let bytes = self.strings.allocated_bytes() + self.codes.allocation_size();
@@ -113,8 +114,8 @@ impl Interner {
         self.is_given_up
     }
 
-    /// The final decision, when all rows have come: for the whole column, so that a few rows without repeated values
-    /// don't give up the codes that the table has.
+    /// The final decision, once all rows have arrived: it is for the whole column, so that a few rows without repeated
+    /// values don't make the table lose its codes.
     pub(super) fn is_worth_it(&self, known: &Known) -> bool {
         !self.is_given_up && !self.has_too_many(known)
     }

@@ -1,4 +1,4 @@
-//! Loading: rows in, a new version of a table out, in memory that doesn't grow with the table.
+//! Loading: turns rows into a new version of a table, in memory that doesn't grow with the table.
 //!
 //! ```text
 //! LoadWorker ─ buffers a row group ─▶ numbers, long texts: encoded ─▶ stream per column ─▶ blocks
@@ -6,12 +6,12 @@
 //! Load::finish ─ dictionaries sorted, merged with the table's ─▶ codes remapped ─▶ streams ─▶ blocks
 //! ```
 //!
-//! An order-preserving dictionary is complete only when the last value has come. Until then codes count the values in
-//! the order in which they come ([`interner`]); they are kept, encoded, in pages of the buffer pool, which may go to
-//! disk. A column that turns out to have too many values gives its dictionary up: its strings are stored as they are,
-//! or by symbol tables.
+//! An order-preserving dictionary is complete only when the last value has arrived. Until then, codes number the values
+//! in order of arrival ([`interner`]); they are kept, encoded, in pages of the buffer pool, which may be spilled. A
+//! column that turns out to have too many values gives up its dictionary: its strings are stored as they are, or with
+//! symbol tables.
 //!
-//! If merging changes codes of rows that the table has already, the segments of that column are rewritten; all other
+//! If merging changes the codes of existing rows of the table, the segments of that column are rewritten; all other
 //! columns are appended to.
 
 mod buffer;
@@ -42,7 +42,7 @@ const PART_BYTES: usize = 96 * 1024;
 /// A worker's row group may take this share of the memory limit, divided among the workers; then it ends early.
 const GROUP_LIMIT_SHARE: u64 = 8;
 
-/// Row groups aren't ended below this, whatever the limit: they would cost more than they hold.
+/// Row groups aren't ended below this size, whatever the limit: their overhead would exceed their content.
 const GROUP_BYTES_MIN: u64 = 1 << 20;
 
 /// All dictionaries of a load may take this share of the memory limit.
@@ -53,10 +53,10 @@ pub struct Load {
     columns: Vec<LoadColumn>,
     /// Where the table is stored.
     blocks: Blocks,
-    /// Where codes wait for their dictionary.
+    /// Where codes are kept until their dictionary is complete.
     spool: Blocks,
     group_bytes_max: u64,
-    /// Numbers row groups in the order in which they are begun.
+    /// Numbers row groups in the order in which they are started.
     next_group: AtomicU64,
     outputs: Mutex<Vec<WorkerOutput>>,
 }
@@ -84,7 +84,7 @@ pub struct LoadWorker {
     encoders: Vec<PartEncoder>,
 }
 
-/// What a worker wrote. All vectors are by column.
+/// The output of a worker. All vectors are by column.
 struct WorkerOutput {
     streams: Vec<StreamWriter>,
     spools: Vec<StreamWriter>,
@@ -100,7 +100,7 @@ struct PendingGroup {
 }
 
 struct PendingSegment {
-    /// The parts are in the worker's spool: codes of the interner.
+    /// The parts are codes of the interner, in the worker's spool.
     is_spooled: bool,
     parts: Vec<PendingPart>,
 }
@@ -168,7 +168,7 @@ impl Load {
 }
 
 impl LoadWorker {
-    /// Takes rows: a vector per column, of the column's type or, for integers, of any width.
+    /// Appends rows: a vector per column, of the column's type or, for integers, of any width.
     pub fn append(&mut self, columns: &[Vector], rows: usize) -> Result<()> {
         let load = self.load.clone();
         let mut from = 0;
@@ -196,7 +196,7 @@ impl LoadWorker {
         streams.map(StreamWriter::open_bytes).sum()
     }
 
-    /// Encodes the row group that is buffered.
+    /// Encodes the buffered row group.
     fn end_group(&mut self) -> Result<()> {
         if self.rows == 0 {
             return Ok(());
@@ -223,11 +223,11 @@ impl LoadWorker {
         Ok(())
     }
 
-    /// Hands over what was written.
+    /// Hands over the worker's output.
     pub fn finish(mut self) -> Result<()> {
         self.end_group()?;
         let load = self.load.clone();
-        // What is still open stays in memory until the load ends: less than a block per stream.
+        // The open ends of streams stay in memory until the load ends: less than a block per stream.
         load.outputs.lock().push(self.output);
         drop(self.memory);
         Ok(())
@@ -243,7 +243,7 @@ struct PartWriter<'a> {
     encoder: &'a mut PartEncoder,
 }
 
-/// What the next part of a column learns from the last one.
+/// State that the next part of a column takes over from the previous one.
 #[derive(Default)]
 struct PartEncoder {
     encoder: Encoder,
@@ -252,7 +252,7 @@ struct PartEncoder {
 }
 
 impl PartWriter<'_> {
-    /// Writes values, and adds what is known of them to `summary`.
+    /// Writes values, and adds their statistics to `summary`.
     fn write(
         &mut self,
         values: &Vector,
@@ -281,7 +281,7 @@ impl PartWriter<'_> {
         Ok(parts)
     }
 
-    /// How many of the rows make a part of the right size, going by the last one.
+    /// How many of the rows make a part of the right size, judging by the previous one.
     fn part_rows(&self, rows: Range<usize>) -> usize {
         let fitting = (PART_BYTES as f64 / self.encoder.bytes_per_row).min(ROW_GROUP_ROWS as f64) as usize;
         (fitting / WINDOW_ROWS * WINDOW_ROWS).max(WINDOW_ROWS).min(rows.len())
@@ -302,7 +302,7 @@ impl ColumnSummary {
         };
     }
 
-    /// Bounds and bytes of strings; nothing for other values.
+    /// Adds the bounds and bytes of strings; does nothing for other values.
     fn add_strings(&mut self, values: &Vector) {
         if values.physical() != PhysicalType::Str {
             return;
@@ -334,7 +334,7 @@ impl ColumnSummary {
         }
     }
 
-    /// Adds what is known of other rows of the column.
+    /// Adds the statistics of other rows of the column.
     fn add(&mut self, other: &ColumnSummary) {
         self.nulls += other.nulls;
         self.distinct += other.distinct;

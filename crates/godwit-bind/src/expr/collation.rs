@@ -1,0 +1,123 @@
+//! COLLATE: texts that are compared without regard to case or accents.
+//!
+//! A collation is a function of texts, and texts compare as their images under it do. It can stand where values are compared or
+//! ordered: in comparisons, IN, BETWEEN, CASE and ORDER BY. Anywhere else it is refused: as a value, a text has no collation.
+
+use godwit_common::{Error, Result};
+use godwit_plan::Expr;
+use godwit_syntax::ast;
+use godwit_types::SqlType;
+
+use super::CastContext;
+use crate::Binder;
+use crate::binder::ExprContext;
+
+/// Names of the order of texts by their bytes.
+const BYTE_ORDERS: [&str; 5] = ["c", "posix", "binary", "default", "ucs_basic"];
+
+/// What two texts may differ in and still be equal; by default nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Collation {
+    ignores_case: bool,
+    ignores_accents: bool,
+}
+
+impl Collation {
+    /// `NOCASE`, `NOACCENT`, both with a point between them, or a name for the order of bytes.
+    fn named(name: &ast::ObjectName) -> Result<Self> {
+        let mut collation = Self::default();
+        for part in &name.parts {
+            match part {
+                part if part.is("nocase") => collation.ignores_case = true,
+                part if part.is("noaccent") => collation.ignores_accents = true,
+                part if name.parts.len() == 1 && BYTE_ORDERS.iter().any(|known| part.is(known)) => {}
+                part => {
+                    let error = Error::unsupported(format!("the collation {}", part.text)).at_span(name.span);
+                    return Err(error
+                        .with_hint("collations are NOCASE, NOACCENT, NOCASE.NOACCENT and \"C\", the order of bytes"));
+                }
+            }
+        }
+        Ok(collation)
+    }
+
+    /// The operand of COLLATE and its collation; of another expression itself.
+    pub(crate) fn split(expr: &ast::Expr) -> Result<(&ast::Expr, Self)> {
+        match &expr.kind {
+            ast::ExprKind::Collate { operand, collation } => Ok((operand, Self::named(collation)?)),
+            _ => Ok((expr, Self::default())),
+        }
+    }
+
+    /// The collation in which these operands are compared: that of those which have one.
+    pub(super) fn of<'a>(operands: impl IntoIterator<Item = &'a ast::Expr>) -> Result<Self> {
+        let mut found = Self::default();
+        for operand in operands {
+            let (_, collation) = Self::split(operand)?;
+            match found == Self::default() || collation == Self::default() || collation == found {
+                true if collation != Self::default() => found = collation,
+                true => {}
+                false => return Err(Error::unsupported("a comparison in two collations").at_span(operand.span)),
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Binder {
+    /// An operand of a comparison in a collation.
+    pub(super) fn collated(
+        &mut self,
+        operand: &ast::Expr,
+        collation: Collation,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        let (operand, own) = Collation::split(operand)?;
+        let value = self.expr(operand, cx)?;
+        if collation == Collation::default() && own == collation {
+            return Ok(value);
+        }
+        self.in_collation(value, collation)
+    }
+
+    /// Values of a list that are compared in a collation.
+    pub(super) fn exprs_in(
+        &mut self,
+        list: &[ast::Expr],
+        collation: Collation,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Vec<Expr>> {
+        // `*COLUMNS(…)` stands for several, and has no collation.
+        match collation == Collation::default() {
+            true => self.exprs(list, cx),
+            false => list.iter().map(|item| self.collated(item, collation, cx)).collect(),
+        }
+    }
+
+    /// What a value is compared by in a collation.
+    pub(crate) fn in_collation(&mut self, value: Expr, collation: Collation) -> Result<Expr> {
+        let span = value.span;
+        if collation == Collation::default() {
+            return Ok(value);
+        }
+        let mut image = self.coerce(value, &SqlType::Varchar, CastContext::Implicit)?;
+        if collation.ignores_accents {
+            image = self.call_scalar("strip_accents", vec![image], span)?;
+        }
+        if collation.ignores_case {
+            image = self.call_scalar("lower", vec![image], span)?;
+        }
+        Ok(image.at(span))
+    }
+
+    /// COLLATE where nothing is compared.
+    pub(super) fn collate(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let (operand, collation) = Collation::split(expr)?;
+        if collation != Collation::default() {
+            let error = Error::unsupported("COLLATE outside of comparisons and ORDER BY").at_span(expr.span);
+            return Err(error.with_hint("use the value by which the collation compares: lower(…), strip_accents(…)"));
+        }
+        let operand = self.expr(operand, cx)?;
+        self.coerce(operand, &SqlType::Varchar, CastContext::Implicit)
+    }
+}
