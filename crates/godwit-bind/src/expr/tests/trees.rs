@@ -191,7 +191,7 @@ fn casts() {
 fn collations() {
     check(&[
         ("s = 'X' COLLATE nocase", "(lower(s) = lower('X'))"),
-        ("s COLLATE nocase IN ('a', 'B')", "lower(s) IN (lower('a'), lower('B'))"),
+        ("s COLLATE nocase IN ('a', 'B')", "(lower(s) IN (lower('a'), lower('B')))"),
         ("s COLLATE nocase IS DISTINCT FROM 'x'", "(lower(s) IS DISTINCT FROM lower('x')) not null"),
         ("s = 'X' COLLATE \"C\"", "(s = 'X')"),
     ]);
