@@ -90,6 +90,16 @@ def measured(program: Path, *words: object) -> Iterator[Row]:
         raise SystemExit(f"{' '.join(command)} failed")
 
 
+def in_turns(arguments: argparse.Namespace, modes: list[str], *words: object) -> list[Row]:
+    """What the example measures under each mode. Modes take turns: the machine's speed changes over minutes."""
+    return [
+        {**row, "run": run}
+        for run in range(1 if arguments.smoke else arguments.runs)
+        for mode in modes
+        for row in measured(arguments.examples / "adaptive", *words, mode)
+    ]
+
+
 def lookups(arguments: argparse.Namespace) -> list[Row]:
     rows = list(measured(arguments.examples / "lookups"))
     for row in rows:
@@ -160,13 +170,9 @@ def zipf(arguments: argparse.Namespace) -> list[Row]:
     count, seconds = (10**6, 1) if arguments.smoke else (10**7, arguments.seconds)
     rows = []
     for skew in SKEWS[-1:] if arguments.smoke else SKEWS:
-        by_mode = {}
-        # Modes take turns: the machine's speed changes over minutes.
-        for _ in range(1 if arguments.smoke else arguments.runs):
-            for mode in MODES:
-                (row,) = measured(arguments.examples / "adaptive", "zipf", count, skew, seconds, mode)
-                by_mode.setdefault(mode, []).append(row)
-        for mode, runs in by_mode.items():
+        measurements = in_turns(arguments, MODES, "zipf", count, skew, seconds)
+        for mode in MODES:
+            runs = [row for row in measurements if row["mode"] == mode]
             rate = statistics.median(run["rate"] for run in runs)
             rows.append({**runs[-1], "rate": rate, "memory": memory_of(runs[-1])})
         hot = next(row for row in rows if row["skew"] == skew and row["mode"] == "hot")
@@ -206,15 +212,9 @@ def phases(arguments: argparse.Namespace) -> list[Row]:
 
 
 def phases_of(arguments: argparse.Namespace, modes: list[str]) -> list[Row]:
-    """Rate and memory over time under each mode; modes take turns."""
-    count, seconds, runs = (10**6, 2, 1) if arguments.smoke else (53 * 10**6, 10, arguments.runs)
-    example = arguments.examples / "adaptive"
-    return [
-        {**row, "run": run}
-        for run in range(runs)
-        for mode in modes
-        for row in measured(example, "phases", count, seconds, mode)
-    ]
+    """Rate and memory over time under each mode."""
+    count, seconds = (10**6, 2) if arguments.smoke else (53 * 10**6, 10)
+    return in_turns(arguments, modes, "phases", count, seconds)
 
 
 def runs_of(rows: list[Row]) -> int:
@@ -231,12 +231,7 @@ def grid(arguments: argparse.Namespace) -> list[Row]:
     modes = ["auto", *(PAIRS[:1] if arguments.smoke else PAIRS)]
     count, seconds = (10**6, 1) if arguments.smoke else (10**7, arguments.seconds)
     for skew in PAIRED_SKEWS:
-        measurements = [
-            {**row, "run": run}
-            for run in range(1 if arguments.smoke else arguments.runs)
-            for mode in modes
-            for row in measured(arguments.examples / "adaptive", "zipf", count, skew, seconds, mode)
-        ]
+        measurements = in_turns(arguments, modes, "zipf", count, skew, seconds)
         rows += beside_auto(f"Zipf, k = {skew}", measurements, modes)
     rows += beside_auto("phases", phases_of(arguments, modes), modes)
     better = max((row["rate"] for row in rows if row["mode"] != "auto" and row["memory"] <= SAME_MEMORY), default=0)

@@ -212,7 +212,7 @@ impl QueryRun {
         pipelines.iter().for_each(|pipeline| pipeline.source.announce(&query));
         let states = vec![State::Waiting; pipelines.len()];
         let progress =
-            Mutex::new(Progress { states, running: 0, is_beginning: false, error: None, on_done: Some(on_done) });
+            Mutex::new(Progress { states, running: 0, is_beginning: true, error: None, on_done: Some(on_done) });
         Arc::new(Self { pool, query, pipelines, progress })
     }
 
@@ -250,7 +250,6 @@ impl QueryRun {
     /// Launches pipelines on this thread one by one, then leaves the rest to the pool.
     fn begin(self: Arc<Self>) {
         let until = Instant::now() + QUANTUM;
-        self.progress.lock().is_beginning = true;
         while let Some(index) = self.only_ready() {
             self.clone().launch(index);
             if Instant::now() >= until {

@@ -11,8 +11,8 @@
 //! the pages that a query pins while it runs. Promises take at most [`promised_bytes_max`] of the limit. The line is
 //! strictly first come, first served, so that a large query isn't overtaken forever.
 //!
-//! Queries whose results nobody reads make no progress. If all admitted queries wait for their readers, the thread that
-//! should read may itself be waiting for the result of a query in line: then the first in line is admitted
+//! A query whose result isn't consumed makes no progress. If all admitted queries wait for their readers, the thread
+//! that should read may itself be waiting for the result of a query in line: then the first in line is admitted
 //! ([`advance_past_stalled`]).
 //!
 //! Latch order: the line is a leaf; an admitted query is started after the latch is released.

@@ -12,7 +12,8 @@ use crate::request_faults::RequestFaults;
 
 /// Size of a page in memory and of its slot in the temporary file. 2^18: large enough that one request keeps a disk
 /// busy and that per-page work is negligible, small enough that a partitioned operator can keep one page per partition
-/// open. Under Miri a sixteenth, and likewise for everything made of pages: checksums take seconds there.
+/// open. A sixteenth of that under Miri, where the checksum of a full page takes seconds; everything made of pages
+/// shrinks with it.
 pub const PAGE_BYTES: usize = if cfg!(miri) { 16 * 1024 } else { 256 * 1024 };
 
 /// Pages are carved from mappings of this size: few system calls and few entries in the kernel's memory map of the

@@ -41,6 +41,10 @@ impl Collation {
         Ok(collation)
     }
 
+    fn is_by_bytes(self) -> bool {
+        self == Self::default()
+    }
+
     /// The operand of COLLATE and its collation; of another expression itself.
     pub(crate) fn split(expr: &ast::Expr) -> Result<(&ast::Expr, Self)> {
         match &expr.kind {
@@ -53,11 +57,12 @@ impl Collation {
     pub(super) fn of<'a>(operands: impl IntoIterator<Item = &'a ast::Expr>) -> Result<Self> {
         let mut found = Self::default();
         for operand in operands {
-            let (_, collation) = Self::split(operand)?;
-            match found == Self::default() || collation == Self::default() || collation == found {
-                true if collation != Self::default() => found = collation,
-                true => {}
-                false => return Err(Error::unsupported("a comparison in two collations").at_span(operand.span)),
+            let (_, own) = Self::split(operand)?;
+            if !own.is_by_bytes() && !found.is_by_bytes() && own != found {
+                return Err(Error::unsupported("a comparison in two collations").at_span(operand.span));
+            }
+            if !own.is_by_bytes() {
+                found = own;
             }
         }
         Ok(found)
@@ -72,11 +77,11 @@ impl Binder {
         collation: Collation,
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
-        let (operand, own) = Collation::split(operand)?;
-        let value = self.expr(operand, cx)?;
-        if collation == Collation::default() && own == collation {
-            return Ok(value);
+        if collation.is_by_bytes() {
+            return self.expr(operand, cx);
         }
+        let (operand, _) = Collation::split(operand)?;
+        let value = self.expr(operand, cx)?;
         self.in_collation(value, collation)
     }
 
@@ -88,7 +93,7 @@ impl Binder {
         cx: &mut ExprContext<'_>,
     ) -> Result<Vec<Expr>> {
         // `*COLUMNS(…)` stands for several, and has no collation.
-        match collation == Collation::default() {
+        match collation.is_by_bytes() {
             true => self.exprs(list, cx),
             false => list.iter().map(|item| self.collated(item, collation, cx)).collect(),
         }
@@ -97,7 +102,7 @@ impl Binder {
     /// What a value is compared by in a collation.
     pub(crate) fn in_collation(&mut self, value: Expr, collation: Collation) -> Result<Expr> {
         let span = value.span;
-        if collation == Collation::default() {
+        if collation.is_by_bytes() {
             return Ok(value);
         }
         let mut image = self.coerce(value, &SqlType::Varchar, CastContext::Implicit)?;
@@ -113,7 +118,7 @@ impl Binder {
     /// COLLATE where nothing is compared.
     pub(super) fn collate(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let (operand, collation) = Collation::split(expr)?;
-        if collation != Collation::default() {
+        if !collation.is_by_bytes() {
             let error = Error::unsupported("COLLATE outside of comparisons and ORDER BY").at_span(expr.span);
             return Err(error.with_hint("use the value by which the collation compares: lower(…), strip_accents(…)"));
         }

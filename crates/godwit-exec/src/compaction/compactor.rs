@@ -114,7 +114,7 @@ impl Compactor {
 
     /// Publishes the counts so far in the metrics of the preceding operator.
     fn show(&self, threshold: usize) {
-        // Locked until the end: whoever counted last also publishes last.
+        // The lock is held to the end, so that the newest counts are published last.
         let totals = self.totals.lock();
         let Counts { arrived, left, rows_copied } = *totals;
         let learner = self.learner.lock();

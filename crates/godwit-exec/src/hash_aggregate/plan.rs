@@ -92,7 +92,7 @@ pub(super) enum Output {
         state: usize,
         seen: Option<usize>,
     },
-    /// Minimum, maximum or bits; NULL likewise.
+    /// Minimum, maximum or bitwise aggregate; NULL by the same rule.
     Value {
         state: usize,
         seen: Option<usize>,

@@ -124,8 +124,8 @@ pub struct HashJoinSpec {
     pub build_output: Vec<usize>,
     /// The planner's estimate.
     pub estimated_build_rows: Option<u64>,
-    /// One per key, or none: filled when the build side is complete, if rows without a match don't affect the output. A
-    /// slot that nobody else holds isn't filled.
+    /// One per key, or none: set when the build side is complete, if rows without a match don't affect the output.
+    /// Slots that no scan holds stay empty.
     pub filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
 }
 

@@ -29,7 +29,7 @@ impl WorkerPlace {
     }
 }
 
-/// The class of a pipeline whose source has started. It isn't computed if nobody needs it.
+/// The class of a pipeline whose source has started; computed only for a profile or a partitioned cache.
 pub(super) fn class_of(pipeline: &Pipeline, query: &Arc<QueryContext>) -> CacheClass {
     let caches = CacheSizes::of_this_machine();
     match (query.settings.profile, &query.settings.cache) {

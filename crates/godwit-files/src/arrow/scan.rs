@@ -145,12 +145,7 @@ impl OpenBatch {
             let mut reader = ArrayReader::new(&file.bytes, batch, file.extent(column).0, &entries, held)?;
             Ok((reader.column(field)?, reader.bytes_read))
         };
-        let (values, bytes) =
-            read().map_err(|error| file.wrong(place.offset, &format!("column {}", field.name()), error))?;
-        let object = file.bytes.column_object(&ColumnPath::from(field.name().as_str()), memory);
-        object.note_scan(place.rows, bytes);
-        values.tell_trace(&object, place.offset);
-        Ok((values, bytes))
+        read().map_err(|error| file.wrong(place.offset, &format!("column {}", field.name()), error))
     }
 }
 
@@ -207,6 +202,12 @@ impl ArrowReader {
         };
         let memory = (&self.memory, &mut self.held);
         let (values, bytes) = batch.column(table, morsel, column, &plan.dictionaries, memory)?;
+        let known = &table.files[morsel.file];
+        let (file, name) = (&known.file, known.file.columns[known.columns[column]].decoded.name());
+        let place = file.batches[morsel.batch];
+        let object = file.bytes.column_object(&ColumnPath::from(name.as_str()), &self.memory);
+        object.note_scan(place.rows, bytes);
+        values.tell_trace(&object, place.offset);
         self.columns[column] = Some((values, bytes));
         self.batch = Some(batch);
         Ok(())

@@ -45,7 +45,17 @@ pub(super) struct Piece {
 impl Piece {
     /// Line of the file in which the byte at `at` is.
     pub(super) fn line(&self, at: usize) -> u64 {
-        self.first_line + breaks(&self.bytes[..at])
+        self.lines()(at)
+    }
+
+    /// The same for bytes in ascending order: line breaks are counted once for all of them.
+    pub(super) fn lines(&self) -> impl FnMut(usize) -> u64 + '_ {
+        let (mut counted, mut line) = (0, self.first_line);
+        move |at| {
+            line += breaks(&self.bytes[counted..at]);
+            counted = at;
+            line
+        }
     }
 
     /// Fails unless it is UTF-8.

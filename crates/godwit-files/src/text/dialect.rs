@@ -34,6 +34,11 @@ impl Delimiter {
     }
 }
 
+/// A character as text; empty if there is none.
+pub(super) fn text_of(character: Option<u8>) -> String {
+    character.map_or(String::new(), |byte| char::from(byte).to_string())
+}
+
 /// Which characters separate, quote and comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dialect {
@@ -48,6 +53,12 @@ pub(super) struct Dialect {
 }
 
 impl Dialect {
+    /// Delimiter, quote, and what escapes a quote, as texts; empty if there is none.
+    pub(super) fn texts(&self) -> [String; 3] {
+        let delimiter = String::from_utf8_lossy(self.delimiter.bytes()).into_owned();
+        [delimiter, text_of(self.quote), text_of(self.escape.or(self.quote))]
+    }
+
     /// A quote in a quoted field is written twice.
     pub(super) fn escapes_by_quote(&self) -> bool {
         self.escape.is_none_or(|escape| Some(escape) == self.quote)

@@ -22,7 +22,7 @@ pub(super) struct CsvRecords {
     parser: Option<Records>,
     written: Vec<u8>,
     lines: Vec<u64>,
-    /// Where the records are in the piece.
+    /// Where the records are in the piece, if rejects are wanted.
     ranges: Vec<Range<usize>>,
 }
 
@@ -81,8 +81,9 @@ impl CsvRecords {
         let stop = self.places.find(&piece.bytes, self.at, dialect, wanted);
         self.at = stop.next;
         let wrong_width = stop.wrong_width.map(|fields| (piece.line(self.at), fields));
+        let mut line = piece.lines();
         let rejected = |(range, fields): (Range<usize>, usize)| {
-            let line = piece.line(range.start);
+            let line = line(range.start);
             RejectedRecord { line, range, fields, is_unclosed: false }
         };
         let rejects = stop.rejects.into_iter().map(rejected).collect();
@@ -103,7 +104,9 @@ impl CsvRecords {
             if wanted.has(fields.len(), fields.ends_empty) && !is_unclosed {
                 self.places.push(fields.iter(), wanted.width, &mut self.written);
                 self.lines.push(line);
-                self.ranges.push(begin..parser.position());
+                if wanted.rejects_max > 0 {
+                    self.ranges.push(begin..parser.position());
+                }
             } else if wanted.ignore_errors {
                 step.rejected += 1;
                 if step.rejects.len() < wanted.rejects_max {
@@ -127,22 +130,28 @@ impl CsvRecords {
         self.places.records()
     }
 
-    /// Line of the file in which a record begins.
-    pub(super) fn line(&self, piece: &Piece, record: usize) -> u64 {
-        match self.parser {
+    /// Lines of the file in which records begin, for records in ascending order.
+    pub(super) fn lines<'a>(&'a self, piece: &'a Piece) -> impl FnMut(usize) -> u64 + 'a {
+        let mut line = piece.lines();
+        move |record| match self.parser {
             Some(_) => self.lines[record],
-            None => piece.line(self.places.starts()[record * self.places.starts().len() / self.len()] as usize),
+            None => line(self.places_of(record)[0] as usize),
         }
     }
 
-    /// A record as it is written, with the end of its line.
+    /// Where the fields of a record begin, and where one after them would.
+    fn places_of(&self, record: usize) -> &[u32] {
+        let width = self.places.starts().len() / self.len();
+        &self.places.starts()[record * width..][..width]
+    }
+
+    /// A record as it is written, with the end of its line. Rejects must be wanted.
     pub(super) fn text<'a>(&self, piece: &'a Piece, record: usize) -> &'a [u8] {
         let range = match self.parser {
             Some(_) => self.ranges[record].clone(),
             None => {
-                let (starts, width) = (self.places.starts(), self.places.starts().len() / self.len());
-                let places = &starts[record * width..][..width];
-                places[0] as usize..(places[width - 1] as usize).min(piece.bytes.len())
+                let places = self.places_of(record);
+                places[0] as usize..(places[places.len() - 1] as usize).min(piece.bytes.len())
             }
         };
         &piece.bytes[range]

@@ -1,9 +1,9 @@
 //! Rows that scans of CSV files with `store_rejects` left out, and why: `reject_errors` and `reject_scans`.
 //!
-//! The newest scans are kept, as long as all of their rows take no more than [`BYTES_MAX`]; what a scan has no room for is
-//! counted only.
+//! The newest scans are kept. Those before a new one take [`SCAN_BYTES_MAX`] at most, and so does each scan that runs; errors that
+//! a scan has no room for are counted only.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use godwit_common::{MemoryTag, Result};
@@ -13,11 +13,10 @@ use godwit_vector::sql::type_of_field;
 use parking_lot::Mutex;
 
 use super::TextTable;
-use super::dialect::Dialect;
 use super::source::TextSource;
 
-/// Bytes that the rows of all scans take at most.
-const BYTES_MAX: usize = 16 << 20;
+/// Bytes that a scan takes at most, and all that were there when it began: 16 MiB in all, if one runs at a time.
+const SCAN_BYTES_MAX: usize = 8 << 20;
 /// Scans that are kept at most.
 const SCANS_MAX: usize = 1000;
 /// Bytes of a line that are kept at most.
@@ -49,8 +48,6 @@ impl RejectKind {
 
 /// An error in a row.
 pub(super) struct Reject {
-    /// The file, as one of those of the scan.
-    pub file: usize,
     /// Line in which the row begins, from 1.
     pub line: u64,
     /// The column, from 0, and its name, if it is one value that is wrong.
@@ -64,7 +61,7 @@ pub(super) struct Reject {
 impl Reject {
     fn bytes(&self) -> usize {
         let name = self.column.as_ref().map_or(0, |(_, name)| name.capacity());
-        size_of::<Self>() + name + self.text.capacity() + self.message.capacity()
+        size_of::<(usize, Self)>() + name + self.text.capacity() + self.message.capacity()
     }
 }
 
@@ -92,10 +89,13 @@ pub(crate) struct ScanRejects {
 }
 
 struct Found {
-    rejects: Vec<Reject>,
-    per_file: HashMap<usize, u64>,
+    /// With the file, as one of those of the scan.
+    rejects: Vec<(usize, Reject)>,
+    /// Errors by file.
+    per_file: Vec<u64>,
+    /// For the files and the errors.
     memory: Reservation,
-    /// Errors that there was no room for.
+    /// Errors that there was no room for; after the first of them no more are kept.
     lost: u64,
 }
 
@@ -107,9 +107,9 @@ impl Rejects {
 
     /// Begins a scan. Those before it that are too many are forgotten.
     pub(super) fn begin(&self, table: &TextTable) -> Result<Arc<ScanRejects>> {
-        let files = table.sources.iter().map(|source| file_values(source, table)).collect::<Result<_>>()?;
-        let memory = self.memory.reserve(0, MemoryTag::Reader)?;
-        let found = Found { rejects: Vec::new(), per_file: HashMap::new(), memory, lost: 0 };
+        let files = table.sources.iter().map(|source| file_values(source, table)).collect::<Result<Vec<_>>>()?;
+        let memory = self.memory.reserve(files.iter().map(|values| bytes_of(values)).sum(), MemoryTag::Reader)?;
+        let found = Found { rejects: Vec::new(), per_file: vec![0; files.len()], memory, lost: 0 };
         let mut scans = self.scans.lock();
         let scan = ScanRejects {
             id: scans.next_id,
@@ -119,7 +119,7 @@ impl Rejects {
         };
         scans.next_id += 1;
         let mut bytes: usize = scans.kept.iter().map(|scan| scan.bytes()).sum();
-        while bytes > BYTES_MAX / 2 || scans.kept.len() >= SCANS_MAX {
+        while bytes > SCAN_BYTES_MAX || scans.kept.len() >= SCANS_MAX {
             let oldest = scans.kept.pop_front().expect("something is kept");
             bytes -= oldest.bytes();
         }
@@ -144,18 +144,27 @@ impl Rejects {
 }
 
 impl ScanRejects {
-    /// Keeps errors, if there is room for them.
-    pub(super) fn extend(&self, rejects: impl IntoIterator<Item = Reject>) {
+    /// Keeps errors of a file, if there is room for them: `describe` is called for those.
+    pub(super) fn extend<T>(
+        &self,
+        file: usize,
+        errors: impl IntoIterator<Item = T>,
+        mut describe: impl FnMut(T) -> Reject,
+    ) {
         let mut found = self.found.lock();
-        for reject in rejects {
-            let of_file = found.per_file.entry(reject.file).or_default();
-            if self.per_file_max.is_some_and(|limit| *of_file >= limit) {
+        for error in errors {
+            if self.per_file_max.is_some_and(|limit| found.per_file[file] >= limit) {
+                break;
+            }
+            found.per_file[file] += 1;
+            if found.lost > 0 {
+                found.lost += 1;
                 continue;
             }
-            *of_file += 1;
+            let reject = describe(error);
             let bytes = found.memory.bytes() + reject.bytes();
-            match bytes <= BYTES_MAX / 2 && found.memory.resize(bytes).is_ok() {
-                true => found.rejects.push(reject),
+            match bytes <= SCAN_BYTES_MAX && found.memory.resize(bytes).is_ok() {
+                true => found.rejects.push((file, reject)),
                 false => found.lost += 1,
             }
         }
@@ -167,13 +176,13 @@ impl ScanRejects {
 
     fn error_rows(&self) -> Vec<Vec<Value>> {
         let found = self.found.lock();
-        let mut rejects: Vec<&Reject> = found.rejects.iter().collect();
+        let mut rejects: Vec<&(usize, Reject)> = found.rejects.iter().collect();
         // Workers come in any order.
-        rejects.sort_by_key(|reject| (reject.file, reject.line, reject.column.as_ref().map(|(at, _)| *at)));
-        let row = |reject: &&Reject| {
+        rejects.sort_by_key(|(file, reject)| (*file, reject.line, reject.column.as_ref().map(|(at, _)| *at)));
+        let row = |(file, reject): &&(usize, Reject)| {
             vec![
                 number(self.id),
-                number(reject.file as u64),
+                number(*file as u64),
                 number(reject.line),
                 reject.column.as_ref().map_or(Value::Null, |(at, _)| number(*at as u64 + 1)),
                 reject.column.as_ref().map_or(Value::Null, |(_, name)| Value::text(&**name)),
@@ -197,6 +206,12 @@ impl ScanRejects {
             })
             .collect()
     }
+}
+
+/// Memory of the values of a file.
+fn bytes_of(values: &[Value]) -> usize {
+    let text = |value: &Value| if let Value::Text(text) = value { text.len() } else { 0 };
+    size_of_val(values) + values.iter().map(text).sum::<usize>()
 }
 
 fn number(number: u64) -> Value {
@@ -236,15 +251,14 @@ pub(crate) fn scan_columns() -> Vec<(&'static str, SqlType)> {
 /// What of [`scan_columns`] a file decides.
 fn file_values(source: &TextSource, table: &TextTable) -> Result<Vec<Value>> {
     let shape = source.shape.as_ref().expect("only CSV has rejects");
-    let Dialect { delimiter, quote, escape, .. } = shape.dialect;
-    let character = |byte: Option<u8>| Value::text(byte.map_or(String::new(), |byte| char::from(byte).to_string()));
+    let [delimiter, quote, escape] = shape.dialect.texts().map(Value::text);
     let fields = table.schema.fields().iter().take(table.record_columns());
     let columns = fields.map(|field| Ok(format!("{}: {}", field.name(), type_of_field(field)?)));
     Ok(vec![
         Value::text(source.path.display().to_string()),
-        Value::text(String::from_utf8_lossy(delimiter.bytes()).into_owned()),
-        character(quote),
-        character(escape.or(quote)),
+        delimiter,
+        quote,
+        escape,
         number(table.options.skip.unwrap_or(0) + shape.skip),
         Value::Boolean(shape.header.is_some()),
         Value::text(columns.collect::<Result<Vec<_>>>()?.join(", ")),

@@ -210,7 +210,7 @@ impl TextReader {
         let step = records.next(&self.piece, &shape.dialect, wanted);
         plan.rows_rejected.fetch_add(step.rejected, Ordering::Relaxed);
         if let Some(rejects) = &plan.rejects {
-            rejects.extend(step.rejects.iter().map(|record| wrong_record(record, &self.piece, width)));
+            rejects.extend(self.piece.source, &step.rejects, |record| wrong_record(record, &self.piece, width));
         }
         let rows = records.len();
         if rows == 0 && step.wrong_width.is_none() && step.unclosed.is_none() {
@@ -237,26 +237,21 @@ impl TextReader {
             if let Some(&row) = values.wrong.first()
                 && !ignore_errors
             {
-                let (line, field) = (records.line(&self.piece, row as usize), fields.get(row as usize));
+                let (line, field) = (records.lines(&self.piece)(row as usize), fields.get(row as usize));
                 return Err(wrong_value(table, &self.piece, line, index, field.unwrap_or_default().trim_ascii()));
             }
             if let Some(rejects) = &plan.rejects {
-                rejects.extend(values.wrong.iter().map(|&row| {
-                    let (row, name) = (row as usize, table.schema.field(index).name().clone());
+                let mut line = records.lines(&self.piece);
+                rejects.extend(self.piece.source, values.wrong.iter().map(|&row| row as usize), |row| {
+                    let field = fields.get(row).unwrap_or_default().trim_ascii();
                     Reject {
-                        file: self.piece.source,
-                        line: records.line(&self.piece, row),
-                        column: Some((index, name)),
+                        line: line(row),
+                        column: Some((index, table.schema.field(index).name().clone())),
                         kind: RejectKind::Cast,
                         text: shown(records.text(&self.piece, row)),
-                        message: not_a_value(
-                            table,
-                            &self.piece,
-                            index,
-                            fields.get(row).unwrap_or_default().trim_ascii(),
-                        ),
+                        message: not_a_value(table, &self.piece, index, field),
                     }
-                }));
+                });
             }
             wrong.extend(values.wrong);
             self.window.columns.push(Some(values.vector));
@@ -298,7 +293,7 @@ fn wrong_record(record: &RejectedRecord, piece: &Piece, width: usize) -> Reject 
         false => (RejectKind::TooManyColumns, wrong_width(record.fields, width)),
     };
     let text = shown(&piece.bytes[record.range.clone()]);
-    Reject { file: piece.source, line: record.line, column: None, kind, text, message }
+    Reject { line: record.line, column: None, kind, text, message }
 }
 
 /// A record without the end of its line, or its beginning.

@@ -11,7 +11,7 @@ use godwit_types::{SqlType, Value};
 use godwit_vector::sql::type_of_field;
 
 use super::cutter::RecordEnds;
-use super::dialect::Dialect;
+use super::dialect::{Dialect, text_of};
 use super::options::{Format, TextOptions};
 use super::sample::Sample;
 use super::sniff::{self, Sniffed};
@@ -99,8 +99,8 @@ struct Found {
 
 impl Found {
     fn of(sniffed: &Sniffed, sample: &Sample, options: &TextOptions) -> Result<Self> {
-        let Dialect { delimiter, quote, escape, comment, newline } = sniffed.dialect;
-        let character = |byte: Option<u8>| byte.map_or(String::new(), |byte| char::from(byte).to_string());
+        let Dialect { comment, newline, .. } = sniffed.dialect;
+        let [delimiter, quote, escape] = sniffed.dialect.texts();
         let has_returns = memchr::memchr(b'\n', &sample.bytes).is_some_and(|at| sample.bytes[..at].ends_with(b"\r"));
         let mut columns = Vec::new();
         let (mut date_format, mut timestamp_format) = (None, None);
@@ -120,15 +120,15 @@ impl Found {
             columns.push((field.name().clone(), ty.to_string()));
         }
         Ok(Self {
-            delimiter: String::from_utf8_lossy(delimiter.bytes()).into_owned(),
-            quote: character(quote),
-            escape: character(escape.or(quote)),
+            delimiter,
+            quote,
+            escape,
             newline: match (newline, has_returns) {
                 (b'\r', _) => "\\r",
                 (_, true) => "\\r\\n",
                 (_, false) => "\\n",
             },
-            comment: character(comment),
+            comment: text_of(comment),
             skip: options.skip.unwrap_or(0) + sniffed.skip,
             columns,
             date_format,
