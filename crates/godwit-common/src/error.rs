@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::{SqlState, without_secrets};
 
-/// The result of everything that can fail because of a user or a disk.
+/// Result of anything that can fail because of a user or a disk.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Who has to act on an error.
@@ -48,21 +48,21 @@ pub struct Span {
 }
 
 impl Span {
-    /// The place of parts without a text, such as the columns of `*`.
+    /// The span of nodes without a text, such as the columns of `*`.
     pub const NONE: Span = Span { start: u32::MAX, end: u32::MAX };
 
-    /// From byte `start` up to byte `end`.
+    /// Creates the span from byte `start` to byte `end`, exclusive.
     pub fn new(start: usize, end: usize) -> Self {
         let narrow = |at: usize| u32::try_from(at).expect("scripts are shorter than 4 GiB");
         Self { start: narrow(start), end: narrow(end) }
     }
 
-    /// True if no text stands for it.
+    /// Returns true if the span stands for no text.
     pub fn is_none(self) -> bool {
         self == Self::NONE
     }
 
-    /// From the start of this one to the end of `last`.
+    /// Returns the span from the start of this one to the end of `last`.
     #[must_use]
     pub fn to(self, last: Span) -> Span {
         match (self.is_none(), last.is_none()) {
@@ -74,7 +74,7 @@ impl Span {
 }
 
 impl Position {
-    /// The place of byte `at` of `text`.
+    /// Returns the position of byte `at` in `text`.
     pub fn of_byte(text: &str, at: usize) -> Self {
         let mut at = at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -104,14 +104,14 @@ struct Inner {
     code: Option<SqlState>,
 }
 
-/// A text without secrets. Few have any.
+/// Hides the secrets in a text. Few texts have any.
 fn shown(text: String) -> String {
     if text.contains("://") { without_secrets(&text) } else { text }
 }
 
 impl Error {
-    /// An error of the given kind; `message` says what happened, in a sentence without a final stop. Secrets of URLs in it,
-    /// and in what is added later, are hidden.
+    /// Creates an error of the given kind. `message` says what happened, in a sentence without a full stop. Secrets in
+    /// URLs are hidden, both in it and in whatever is added later.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = shown(message.into());
         Self(Box::new(Inner { kind, message, hint: None, position: None, span: None, code: None }))
@@ -152,21 +152,21 @@ impl Error {
         Self::new(ErrorKind::Io, format!("{action}: {error}"))
     }
 
-    /// Adds what the user can do about it.
+    /// Adds a hint about what the user can do.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(shown(hint.into()));
         self
     }
 
-    /// Adds the place in the SQL text.
+    /// Adds the position in the SQL text.
     #[must_use]
     pub fn at(mut self, position: Position) -> Self {
         self.0.position = Some(position);
         self
     }
 
-    /// Adds the place in the SQL text, unless there is one already: one closer to the mistake is more precise.
+    /// Adds the span in the SQL text unless there already is one, which is closer to the mistake and so more precise.
     #[must_use]
     pub fn at_span(mut self, span: Span) -> Self {
         if self.0.position.is_none() && self.0.span.is_none() && !span.is_none() {
@@ -175,7 +175,7 @@ impl Error {
         self
     }
 
-    /// Turns the span into line and column of `script`, the text that spans count in.
+    /// Turns the span into a line and column of `script`, the text that spans refer to.
     #[must_use]
     pub fn locate(mut self, script: &str) -> Self {
         if let Some(span) = self.0.span.take() {
@@ -184,7 +184,7 @@ impl Error {
         self
     }
 
-    /// Adds the standard's code of the error.
+    /// Sets the SQLSTATE code.
     #[must_use]
     pub fn with_code(mut self, code: SqlState) -> Self {
         self.0.code = Some(code);
@@ -208,22 +208,22 @@ impl Error {
         &self.0.message
     }
 
-    /// What to do about it.
+    /// What the user can do about it.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// The range of the SQL text, as long as it isn't a [`position`](Self::position).
+    /// The span in the SQL text, until it has become a [`position`](Self::position).
     pub fn span(&self) -> Option<Span> {
         self.0.span
     }
 
-    /// The standard's code; that of the kind if nothing more precise is known.
+    /// The SQLSTATE code; that of the kind if nothing more precise is known.
     pub fn code(&self) -> SqlState {
         self.0.code.unwrap_or_else(|| SqlState::of_kind(self.0.kind))
     }
 
-    /// Where in the SQL text.
+    /// The position in the SQL text.
     pub fn position(&self) -> Option<Position> {
         self.0.position
     }

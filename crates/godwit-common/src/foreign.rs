@@ -1,7 +1,7 @@
-//! Foreign code on bytes that may be damaged.
+//! Calls of foreign code on bytes that may be damaged.
 //!
-//! Libraries may answer what no writer writes with a panic. It is caught where they are called, and becomes an error
-//! about the bytes; reports of panics can tell that this one isn't a bug of ours.
+//! Libraries may panic on input that no writer produces. Such a panic is caught at the call and becomes an error about
+//! the bytes; panic reports can tell that it isn't a bug of ours.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs `call`; `None` if it panicked. Then its data must not be used again.
+/// Runs `call`; returns `None` if it panicked. Its data must not be used afterwards.
 pub fn call_foreign<T>(call: impl FnOnce() -> T) -> Option<T> {
     CALLS.set(CALLS.get() + 1);
     let result = catch_unwind(AssertUnwindSafe(call));
@@ -18,7 +18,7 @@ pub fn call_foreign<T>(call: impl FnOnce() -> T) -> Option<T> {
     result.ok()
 }
 
-/// True if a panic of this thread, now, would end in [`call_foreign`]: a panic hook needn't report it.
+/// Returns true if a panic of this thread would now end in [`call_foreign`], so a panic hook needn't report it.
 pub fn is_in_foreign_call() -> bool {
     CALLS.get() > 0
 }

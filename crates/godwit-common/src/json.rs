@@ -2,28 +2,28 @@
 
 use std::fmt::{self, Write};
 
-/// A value.
+/// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json {
-    /// Nothing.
+    /// `null`.
     Null,
-    /// Finite.
+    /// A finite number.
     Number(f64),
-    /// Any text.
+    /// A string.
     Text(String),
     /// Values in order.
     Array(Vec<Json>),
-    /// Names and values in order.
+    /// Members in order: names and values.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// An object of these members.
+    /// Creates an object of these members.
     pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Json)>) -> Self {
         Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
-    /// On one line, without spaces.
+    /// Writes the value on one line, without spaces.
     fn write_compact(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Json::Array(items) => {
@@ -77,7 +77,7 @@ impl Json {
     }
 }
 
-/// The start of the line of item `index`, one level below `depth`.
+/// Starts the line of item `index`, one level below `depth`.
 fn new_line(f: &mut fmt::Formatter<'_>, index: usize, depth: usize) -> fmt::Result {
     write!(f, "{}\n{:2$}", if index == 0 { "" } else { "," }, "", 2 * (depth + 1))
 }
@@ -95,7 +95,7 @@ fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')
 }
 
-/// On one line; with `{:#}` on many, indented by two spaces.
+/// Writes one line; with `{:#}`, several, indented by two spaces.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() { self.write(f, 0) } else { self.write_compact(f) }

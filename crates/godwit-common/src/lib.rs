@@ -1,6 +1,6 @@
 //! What every crate of Godwit shares: the error type, the tags that memory carries, and a few small utilities.
 //!
-//! Nothing here knows of queries, pages or vectors.
+//! Nothing here knows about queries, pages or vectors.
 #![forbid(unsafe_code)]
 
 mod error;

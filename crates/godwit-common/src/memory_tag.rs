@@ -22,9 +22,9 @@ pub enum MemoryTag {
     Result,
     /// Buffers of file writers.
     Writer,
-    /// Where spilled pages are compressed, while they are written and read back.
+    /// Compressed bytes of spilled pages, while they are written and read back.
     SpillBuffer,
-    /// Blocks and dictionaries of the database's own tables, and rows of theirs that aren't in blocks yet.
+    /// Blocks and dictionaries of the database's own tables, and their rows that aren't in blocks yet.
     Table,
     /// Everything small that is counted in bulk, such as vectors in flight.
     Other,
@@ -51,7 +51,7 @@ impl MemoryTag {
 }
 
 impl MemoryTag {
-    /// As users read it.
+    /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             MemoryTag::RowPage => "row page",

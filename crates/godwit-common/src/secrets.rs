@@ -1,7 +1,7 @@
-//! Secrets in URLs, which no message repeats.
+//! Secrets in URLs, which messages must not repeat.
 
-/// The text with stars for what is secret in its URLs: users and passwords, and values after a question mark. As many
-/// stars as characters, so that places in the text stay the same.
+/// Masks the secrets in a text's URLs: users and passwords, and values after a question mark. Each character becomes
+/// one asterisk, so positions in the text stay the same.
 pub fn without_secrets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -16,10 +16,10 @@ pub fn without_secrets(text: &str) -> String {
     shown + rest
 }
 
-/// Adds what follows the scheme of a URL.
+/// Appends what follows the scheme of a URL, masked.
 fn hide(url: &str, shown: &mut String) {
     let (place, query) = url.split_at(url.find('?').unwrap_or(url.len()));
-    // A password may have slashes that its writer didn't escape.
+    // A password may contain slashes that its writer didn't escape.
     let (user, place) = place.split_at(place.rfind('@').unwrap_or(0));
     shown.extend(user.chars().map(|_| '*'));
     *shown += place;

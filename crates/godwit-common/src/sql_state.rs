@@ -22,7 +22,7 @@ impl SqlState {
     pub const DATETIME_FIELD_OVERFLOW: SqlState = SqlState("22008");
     /// A divisor of zero.
     pub const DIVISION_BY_ZERO: SqlState = SqlState("22012");
-    /// A distance in a window frame that is NULL or negative.
+    /// A negative or NULL offset in a window frame.
     pub const INVALID_PRECEDING_OR_FOLLOWING_SIZE: SqlState = SqlState("22013");
     /// A value that a function doesn't take.
     pub const INVALID_PARAMETER_VALUE: SqlState = SqlState("22023");
@@ -40,7 +40,7 @@ impl SqlState {
     pub const INVALID_SQL_STATEMENT_NAME: SqlState = SqlState("26000");
     /// Other objects depend on the one to be dropped.
     pub const DEPENDENT_OBJECTS_STILL_EXIST: SqlState = SqlState("2BP01");
-    /// Nested or combined beyond what is planned.
+    /// Nested or combined more deeply than the planner supports.
     pub const STATEMENT_TOO_COMPLEX: SqlState = SqlState("54001");
     /// A value or a statement is larger than any may be.
     pub const PROGRAM_LIMIT_EXCEEDED: SqlState = SqlState("54000");
@@ -58,7 +58,7 @@ impl SqlState {
     pub const INVALID_SCHEMA_NAME: SqlState = SqlState("3F000");
     /// A name that several columns have.
     pub const AMBIGUOUS_COLUMN: SqlState = SqlState("42702");
-    /// A call that several functions could answer.
+    /// A call that matches several functions.
     pub const AMBIGUOUS_FUNCTION: SqlState = SqlState("42725");
     /// A column that exists twice.
     pub const DUPLICATE_COLUMN: SqlState = SqlState("42701");
@@ -97,7 +97,7 @@ impl SqlState {
     /// A bug.
     pub const INTERNAL_ERROR: SqlState = SqlState("XX000");
 
-    /// The code of errors of which only the kind is known.
+    /// Returns the code for errors of which only the kind is known.
     pub fn of_kind(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::User => Self::SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION,

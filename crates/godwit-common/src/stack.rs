@@ -1,20 +1,20 @@
-//! Stack for deep recursion.
+//! Stack space for deep recursion.
 //!
-//! Usual statements are handled on the caller's stack, of which the least of usual threads have two megabytes. What is
-//! nested more deeply is handled on a thread of its own.
+//! Ordinary statements are handled on the caller's stack; the stacks of ordinary threads have at least two megabytes.
+//! Anything nested more deeply is handled on a separate thread.
 
 use std::thread;
 
 use crate::{Error, Result, bail};
 
-/// Levels that the caller's stack is used for.
+/// Levels of nesting that are handled on the caller's stack.
 pub const INLINE_LEVELS_MAX: usize = 64;
 
 /// Stack for one level: several times what the parser needs without optimization.
 const LEVEL_BYTES: usize = 64 * 1024;
 
-/// Runs `work` on a stack that suffices for a recursion of this depth, with 16 KiB at least for each level. Only
-/// touched pages of it cost memory.
+/// Runs `work` on a stack that suffices for `levels` levels of recursion, with at least 16 KiB for each. Only touched
+/// pages of it cost memory.
 pub fn with_stack<T: Send>(levels: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if levels <= INLINE_LEVELS_MAX {
         return work();
