@@ -13,7 +13,7 @@
 //! | TIME ± INTERVAL | TIME, around the clock |
 //! | INTERVAL ± INTERVAL, INTERVAL × number, INTERVAL / number | INTERVAL |
 //!
-//! Where one operand is quoted text or NULL, its type is guessed from the other.
+//! If one operand is quoted text or NULL, its type is inferred from the other.
 
 use crate::SqlType;
 use crate::unify::common_number;
@@ -27,14 +27,14 @@ pub enum Arithmetic {
     Subtract,
     /// `*`
     Multiply,
-    /// `/`: of integers it truncates.
+    /// `/`: truncates if the operands are integers.
     Divide,
-    /// `%`: the sign is that of the dividend.
+    /// `%`: the result has the sign of the dividend.
     Modulo,
 }
 
 impl Arithmetic {
-    /// As it is written.
+    /// The operator as written in SQL.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Add => "+",
@@ -49,15 +49,15 @@ impl Arithmetic {
 /// Operand and result types of an arithmetic operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArithmeticTypes {
-    /// What the left operand is cast to.
+    /// Type that the left operand is cast to.
     pub left: SqlType,
-    /// What the right operand is cast to.
+    /// Type that the right operand is cast to.
     pub right: SqlType,
-    /// Type of the value.
+    /// Type of the result.
     pub result: SqlType,
 }
 
-/// The types of `a op b`; `None` if there is no such operation, or if both operands are of unknown type.
+/// Returns the types of `a op b`; `None` if there is no such operation, or if both operands are of unknown type.
 ///
 /// The operands of `+`, `-` and `%` on decimals get one scale; those of `*` keep theirs.
 pub fn arithmetic_type(op: Arithmetic, a: &SqlType, b: &SqlType) -> Option<ArithmeticTypes> {
@@ -71,7 +71,7 @@ pub fn arithmetic_type(op: Arithmetic, a: &SqlType, b: &SqlType) -> Option<Arith
     }
 }
 
-/// The type assumed for an operand of unknown type, beside one that is known.
+/// Returns the type assumed for an operand of unknown type whose partner's type is known.
 fn partner(op: Arithmetic, known: &SqlType, known_is_right: bool) -> SqlType {
     match (op, known) {
         (Arithmetic::Multiply, SqlType::Interval) => SqlType::Double,
@@ -94,7 +94,7 @@ fn all(ty: SqlType) -> ArithmeticTypes {
 }
 
 /// Types are (precision, scale). At 38 digits, those before the point give way, and values that don't fit are errors at
-/// run time; a product of more than 38 digits after the point can't be exact, and is a DOUBLE.
+/// run time; a product with more than 38 digits after the point can't be exact and is a DOUBLE.
 fn on_decimals(op: Arithmetic, a: (u8, u8), b: (u8, u8)) -> ArithmeticTypes {
     const MAX: u8 = SqlType::DECIMAL_PRECISION_MAX;
     let decimal = |whole: u8, scale: u8| SqlType::decimal((whole + scale).min(MAX), scale);
@@ -143,7 +143,7 @@ fn on_times(op: Arithmetic, a: &SqlType, b: &SqlType) -> Option<ArithmeticTypes>
     }
 }
 
-/// Intervals are counted in microseconds, and so are the timestamps that they are added to.
+/// Intervals are counted in microseconds, and so are the timestamps to which they are added.
 fn moment(ty: &SqlType) -> SqlType {
     if *ty == SqlType::TimestampTz { SqlType::TimestampTz } else { SqlType::Timestamp }
 }

@@ -1,25 +1,25 @@
-//! Days and dates: the proleptic Gregorian calendar, in which the rules of 1582 hold for all times.
+//! Days and dates in the proleptic Gregorian calendar, in which the rules of 1582 apply to all times.
 //!
 //! Days are counted from 1970-01-01. Years are astronomical: year 0 is 1 BC. Arithmetic is in `i64`, which holds the
 //! days of every timestamp of every unit, so any stored value can be shown; [`date_of`] checks the range of a DATE.
 
 use crate::SqlType;
 
-/// Microseconds of a second.
+/// Microseconds per second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
-/// Seconds of a day.
+/// Seconds per day.
 pub const SECONDS_PER_DAY: i64 = 86_400;
-/// Microseconds of a day.
+/// Microseconds per day.
 pub const MICROS_PER_DAY: i64 = SECONDS_PER_DAY * MICROS_PER_SECOND;
 
-/// Years beyond this are no dates: more than a timestamp in seconds reaches, and far from an overflow of `i64`.
+/// Years beyond this aren't dates: more than a timestamp in seconds reaches, and far from an overflow of `i64`.
 pub(crate) const YEAR_MAX: i64 = 300_000_000_000;
-/// After 400 years, the calendar repeats itself.
+/// The calendar repeats itself every 400 years.
 const DAYS_PER_400_YEARS: i64 = 146_097;
 /// Days from 0000-03-01 to 1970-01-01.
 const DAYS_TO_1970: i64 = 719_468;
 
-/// A day by its place in the calendar.
+/// A day by year, month and day of the month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Civil {
     /// Year; 0 is 1 BC.
@@ -30,7 +30,7 @@ pub struct Civil {
     pub day: u32,
 }
 
-/// Days from 1970-01-01 to a date; `None` if there is no such day.
+/// Returns the days from 1970-01-01 to a date; `None` if there is no such day.
 ///
 /// Years are counted from March, so that the leap day is the last of its year and the months before it have a fixed
 /// pattern of lengths: 153 days for each five of them.
@@ -47,11 +47,11 @@ pub fn days_from_civil(date: Civil) -> Option<i64> {
     Some(era * DAYS_PER_400_YEARS + day_of_era - DAYS_TO_1970)
 }
 
-/// The date that is `days` after 1970-01-01.
+/// Returns the date that is `days` after 1970-01-01.
 pub fn civil_from_days(days: i64) -> Civil {
     let from_march = days.saturating_add(DAYS_TO_1970);
     let (era, day_of_era) = (from_march.div_euclid(DAYS_PER_400_YEARS), from_march.rem_euclid(DAYS_PER_400_YEARS));
-    // Without the leap days before it, each year has 365 days.
+    // Minus the leap days before it, each year has 365 days.
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
@@ -62,7 +62,7 @@ pub fn civil_from_days(days: i64) -> Civil {
     Civil { year, month: small(month), day: small(day) }
 }
 
-/// Days of a month; `None` if there is no such month.
+/// Returns the number of days in a month; `None` if there is no such month.
 pub fn days_in_month(year: i64, month: u32) -> Option<u32> {
     Some(match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -78,7 +78,7 @@ pub fn is_leap_year(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-/// The day that is `months` after a day; at the latest the last of its month. `None` beyond all dates.
+/// Returns the day `months` after a day, at most the last of its month; `None` beyond all dates.
 pub fn add_months(days: i64, months: i64) -> Option<i64> {
     let Civil { year, month, day } = civil_from_days(days);
     let months = year.checked_mul(12)?.checked_add(i64::from(month) - 1)?.checked_add(months)?;
@@ -86,12 +86,12 @@ pub fn add_months(days: i64, months: i64) -> Option<i64> {
     days_from_civil(Civil { year, month, day: day.min(days_in_month(year, month)?) })
 }
 
-/// The days as those of a DATE.
+/// Returns the days as a DATE holds them; `None` if they are out of its range.
 pub fn date_of(days: i64) -> Option<i32> {
     i32::try_from(days).ok()
 }
 
-/// Ticks of a second, of a kind of TIMESTAMP.
+/// Returns the ticks per second of a TIMESTAMP type.
 ///
 /// # Panics
 /// For other types.

@@ -1,11 +1,11 @@
-//! The casts: which type becomes which, when, and whether something is lost.
+//! The casts: which type becomes which, when, and whether anything is lost.
 //!
 //! [`TABLE`] has a row for each pair of families of types; where the pair alone doesn't decide, the row names a function
 //! of the two types. Anything else isn't a cast. Nested types are cast element by element.
 //!
-//! The contexts are PostgreSQL's. *Implicit* casts happen wherever a value of another type is needed, *assignment* casts
-//! where a value goes into a column, *explicit* ones where CAST or `::` is written. Text that is a column of VARCHAR
-//! becomes nothing else by itself; quoted text in a statement is [`SqlType::Unknown`], and becomes what it is used as.
+//! The contexts are PostgreSQL's. *Implicit* casts happen wherever a value of another type is needed, *assignment*
+//! casts where a value goes into a column, *explicit* ones where CAST or `::` is written. A VARCHAR column is never
+//! cast implicitly; quoted text in a statement is [`SqlType::Unknown`] and takes the type that its context needs.
 
 use Context::{Assignment, Explicit, Implicit};
 use Effect::{Changes, Exact, Relabels, Rounds};
@@ -17,24 +17,24 @@ use crate::{SqlType, StructField};
 /// A cast between two types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cast {
-    /// Where it happens implicitly.
+    /// The contexts in which it happens by itself.
     pub context: Context,
-    /// True if every value is taken, equal values stay equal, different ones different, and the cast back gives the value
-    /// again. Dates beyond the years of timestamps are left out of account.
+    /// True if every value is accepted, equal values stay equal and different ones different, and the cast back
+    /// restores the value. Dates beyond the years of timestamps are disregarded.
     pub lossless: bool,
-    /// True if a value that isn't greater than another doesn't become greater: comparisons can be moved across the
-    /// cast.
+    /// True if the cast is monotonic: of two values, the greater never becomes the smaller. Comparisons can be moved
+    /// across such a cast.
     pub keeps_order: bool,
 }
 
-/// Where a cast happens implicitly. The greater context includes the smaller.
+/// The contexts in which a cast happens by itself. The greater context includes the smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Context {
-    /// In every expression.
+    /// Every expression.
     Implicit,
-    /// Only where a value goes into a column.
+    /// Only values that go into a column.
     Assignment,
-    /// Nowhere: it has to be written.
+    /// None: the cast has to be written.
     Explicit,
 }
 
@@ -43,7 +43,7 @@ pub enum Context {
 enum Effect {
     /// Nothing is lost, and the order stays.
     Exact,
-    /// Different values may become one, and some may be refused; the order stays.
+    /// Different values may become one, and some may be rejected; the order stays.
     Rounds,
     /// Nothing is lost, but the order differs.
     Relabels,
@@ -72,11 +72,11 @@ enum Family {
     Nested,
 }
 
-/// How the cast of a row is found.
+/// How the context and effect of a row are found.
 enum Rule {
-    /// The families decide.
+    /// Always the same for these families.
     Always(Context, Effect),
-    /// The types decide.
+    /// Depends on the types.
     By(fn(&SqlType, &SqlType) -> (Context, Effect)),
 }
 
@@ -85,7 +85,7 @@ use Rule::{Always, By};
 
 /// (from, to, rule). Every type also becomes itself.
 const TABLE: &[(Family, Family, Rule)] = &[
-    // Numbers. Wider types take narrower ones implicitly; the way back checks or rounds.
+    // Numbers. Narrow types become wider ones implicitly; the way back checks or rounds.
     (F::Integer, F::Integer, By(between_integers)),
     (F::Integer, F::Decimal, By(to_decimal)),
     (F::Integer, F::Float, By(integer_to_float)),
@@ -102,8 +102,8 @@ const TABLE: &[(Family, Family, Rule)] = &[
     (F::Integer, F::Boolean, Always(Explicit, Changes)),
     (F::Decimal, F::Boolean, Always(Explicit, Changes)),
     (F::Float, F::Boolean, Always(Explicit, Changes)),
-    // Dates and times. A date is its midnight. What has a time zone is read and shown in that of the session, whose
-    // clock may be set back: no order is promised.
+    // Dates and times. A date becomes its midnight. Values with a time zone are read and shown in that of the session,
+    // whose clocks may be set back, so no order is promised.
     (F::Date, F::Timestamp, Always(Implicit, Exact)),
     (F::Date, F::TimestampTz, Always(Implicit, Changes)),
     (F::Timestamp, F::Timestamp, By(between_timestamps)),
@@ -115,8 +115,8 @@ const TABLE: &[(Family, Family, Rule)] = &[
     (F::TimestampTz, F::Time, Always(Assignment, Changes)),
     (F::Time, F::Interval, Always(Implicit, Exact)),
     (F::Interval, F::Time, Always(Assignment, Changes)),
-    // To text: where a column takes it. Texts of numbers and dates sort differently, `0.0` and `-0.0` are equal with
-    // different texts, and so are a month and thirty days.
+    // To text: where a column takes it. As text, numbers and dates sort differently; `0.0` and `-0.0` are equal but
+    // have different texts, and so are a month and thirty days.
     (F::Boolean, F::Varchar, Always(Assignment, Exact)),
     (F::Integer, F::Varchar, Always(Assignment, Relabels)),
     (F::Decimal, F::Varchar, Always(Assignment, Relabels)),
@@ -132,7 +132,7 @@ const TABLE: &[(Family, Family, Rule)] = &[
     (F::Json, F::Varchar, Always(Assignment, Exact)),
     (F::Enum, F::Varchar, Always(Implicit, Relabels)),
     (F::Nested, F::Varchar, Always(Assignment, Changes)),
-    // From text: only where it is written. JSON is text that is checked.
+    // From text: only where a cast is written. JSON is validated text.
     (F::Varchar, F::Boolean, Always(Explicit, Changes)),
     (F::Varchar, F::Integer, Always(Explicit, Changes)),
     (F::Varchar, F::Decimal, Always(Explicit, Changes)),
@@ -153,11 +153,11 @@ const TABLE: &[(Family, Family, Rule)] = &[
     (F::Bit, F::Integer, Always(Explicit, Changes)),
     (F::Blob, F::Bit, Always(Explicit, Changes)),
     (F::Bit, F::Blob, Always(Explicit, Changes)),
-    // Labels that both types have.
+    // Labels that both types have in common.
     (F::Enum, F::Enum, Always(Explicit, Changes)),
 ];
 
-/// The cast from a type to another; `None` if there is none.
+/// Returns the cast from one type to another; `None` if there is none.
 pub fn cast_kind(from: &SqlType, to: &SqlType) -> Option<Cast> {
     if from == to {
         return Some(Cast::new(Implicit, Exact));
@@ -182,8 +182,8 @@ impl Cast {
         Self { context, lossless: matches!(effect, Exact | Relabels), keeps_order: matches!(effect, Exact | Rounds) }
     }
 
-    /// Both, one on each part of a value. Parts are compared in turn: once the first ones may have become equal, the
-    /// order of the next decides where it didn't before.
+    /// Combines two casts that apply to different parts of a value. Parts are compared in turn: if different values of
+    /// the first part may have become equal, the next part decides the order where it didn't before.
     fn and(self, other: Self) -> Self {
         let lossless = self.lossless && other.lossless;
         Self {
@@ -216,7 +216,7 @@ fn family(ty: &SqlType) -> Family {
     }
 }
 
-/// Implicit if the range of one includes that of the other.
+/// Implicit if one type's range includes the other's.
 fn between_integers(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     let bits = |ty: &SqlType| ty.integer_bits().expect("the row is one of integers");
     let widens = match (from.is_signed_integer(), to.is_signed_integer()) {
@@ -236,7 +236,7 @@ fn to_decimal(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     (if fits { Implicit } else { Assignment }, if fits && !huge { Exact } else { Rounds })
 }
 
-/// Nothing is lost if there is nothing after the point, and the integer has room for all digits.
+/// Lossless if the decimal has no digits after the point and the integer has room for all others.
 fn decimal_to_integer(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     let (_, greatest) = to.integer_range().expect("the row is one of integers");
     let fits = match from {
@@ -248,14 +248,14 @@ fn decimal_to_integer(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     (Assignment, if fits { Exact } else { Rounds })
 }
 
-/// A significand of 24 bits holds 16, one of 53 bits holds 32.
+/// A significand of 24 bits holds 16-bit integers, one of 53 bits holds 32-bit integers.
 fn integer_to_float(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     let bits = from.integer_bits().expect("the row is one of integers");
     let exact = bits <= if *to == SqlType::Real { 16 } else { 32 };
     (Implicit, if exact { Exact } else { Rounds })
 }
 
-/// Decimals of up to 6 digits stay apart as REAL, of up to 15 as DOUBLE.
+/// Decimals of up to 6 digits stay distinct as REAL, those of up to 15 as DOUBLE.
 fn decimal_to_float(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     let (precision, _) = from.decimal_digits().expect("the row is one of decimals");
     let exact = precision <= if *to == SqlType::Real { 6 } else { 15 };
@@ -295,8 +295,8 @@ fn nested(from: &SqlType, to: &SqlType) -> Option<Cast> {
     })
 }
 
-/// For each field of a struct, the position of the one that it comes from: the field of its name, in any case, if each
-/// has one, else the field at its place. `None` if the numbers of fields differ.
+/// Returns, for each field of a struct, the position of its source field: the field of the same name, in any case, if
+/// there is one for each; else the field at the same position. `None` if the numbers of fields differ.
 pub(crate) fn field_sources(from: &[StructField], to: &[StructField]) -> Option<Vec<usize>> {
     if from.len() != to.len() {
         return None;

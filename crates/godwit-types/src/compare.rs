@@ -1,21 +1,21 @@
 //! The order of values.
 //!
-//! There is one order for each type, total, used by ORDER BY and by `<`. Numbers compare as numbers; −0 equals 0, NaN
-//! equals itself and is greater than all others. Text and bytes compare byte by byte, labels of an ENUM by their place.
-//! Intervals compare as if months had 30 days and days 24 hours. Lists compare element by element, the shorter first;
-//! structs field by field, maps entry by entry.
+//! Each type has one total order, used by ORDER BY and by `<`. Numbers compare as numbers; −0 equals 0, NaN equals
+//! itself and is greater than all others. Text and bytes compare byte by byte, labels of an ENUM by position. Intervals
+//! compare as if months had 30 days and days 24 hours. Lists compare element by element, the shorter first; structs
+//! field by field, maps entry by entry.
 //!
-//! NULL inside a value is one more element, greater than all others. NULL itself makes SQL's comparisons NULL:
-//! [`sql_compare`] gives `None`; [`compare_values`] puts it last.
+//! A NULL inside a value is an element like any other, greater than all of them. A NULL operand makes SQL's comparisons
+//! NULL: [`sql_compare`] returns `None`, whereas [`compare_values`] puts it last.
 
 use std::cmp::Ordering;
 
 use crate::{SqlType, Value};
 
-/// The total order of values of one type, NULL last.
+/// Compares values of one type in its total order, NULL last.
 ///
 /// # Panics
-/// If a value isn't of the type: that is a bug of the caller.
+/// If a value isn't of the type, which is a bug in the caller.
 pub fn compare_values(a: &Value, b: &Value, ty: &SqlType) -> Ordering {
     match (a, b) {
         (Value::Null, Value::Null) => Ordering::Equal,
@@ -37,17 +37,17 @@ pub fn compare_values(a: &Value, b: &Value, ty: &SqlType) -> Ordering {
     }
 }
 
-/// As `<`, `=` and `>` compare: `None` if one is NULL.
+/// Compares as `<`, `=` and `>` do: `None` if either value is NULL.
 pub fn sql_compare(a: &Value, b: &Value, ty: &SqlType) -> Option<Ordering> {
     if a.is_null() || b.is_null() { None } else { Some(compare_values(a, b, ty)) }
 }
 
-/// `a = b`: `None` if one is NULL.
+/// `a = b`: `None` if either value is NULL.
 pub fn sql_equals(a: &Value, b: &Value, ty: &SqlType) -> Option<bool> {
     sql_compare(a, b, ty).map(Ordering::is_eq)
 }
 
-/// The order of numbers, with −0 equal to 0 and NaN after all.
+/// Compares numbers, with −0 equal to 0 and NaN after all others.
 pub fn compare_floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }

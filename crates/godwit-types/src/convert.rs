@@ -1,10 +1,10 @@
-//! The casts, carried out on single values.
+//! The casts of single values.
 //!
-//! Rounding: decimals to integers half away from zero, floats to integers half to even, both as PostgreSQL does it. A
-//! float becomes the DECIMAL that its shortest text is: `0.1` stays what it reads. Timestamps are rounded to coarser
-//! units half away from zero. Nothing wraps: a value that doesn't fit is an error that names it and the type.
+//! Rounding: decimals become integers half away from zero, floats half to even, both as in PostgreSQL. A float becomes
+//! the DECIMAL of its shortest text: `0.1` stays `0.1`. Timestamps are rounded to coarser units half away from zero.
+//! Nothing wraps: a value that doesn't fit is an error that names it and the type.
 //!
-//! Time zones: values here are in UTC; what depends on a session's zone is shifted before.
+//! Time zones: values here are in UTC; whatever depends on a session's zone is shifted beforehand.
 
 mod bits;
 
@@ -20,7 +20,7 @@ use crate::text::numbers::{Written, read_float, shortest};
 use crate::text::{not_a, out_of_range, wrong_length};
 use crate::{Interval, SqlType, StructField, Value, format_value, parse_value};
 
-/// The value as another type.
+/// Casts a value to another type.
 pub fn cast_value(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     if cast_kind(from, to).is_none() {
         return Err(Error::user(format!("there is no cast from {from} to {to}")).with_code(SqlState::CANNOT_COERCE));
@@ -28,7 +28,7 @@ pub fn cast_value(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> 
     convert(value, from, to)
 }
 
-/// The same for types that are known to have a cast.
+/// Casts a value between types that are known to have a cast.
 fn convert(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     if value.is_null() || from == to {
         return Ok(value.clone());
@@ -52,7 +52,7 @@ fn convert(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     }
 }
 
-/// The error for a value out of the type's range.
+/// Returns the error for a value out of the type's range.
 fn beyond(value: &Value, from: &SqlType, to: &SqlType) -> Error {
     out_of_range(&format_value(value, from), to)
 }
@@ -66,7 +66,7 @@ fn is_true(number: &Value) -> bool {
     }
 }
 
-/// A small integer as a number of any type.
+/// Returns a small integer as a number of any type.
 fn number_of(value: i128, to: &SqlType) -> Result<Value> {
     convert(&Value::Integer(value), &SqlType::TinyInt, to)
 }
@@ -76,14 +76,14 @@ fn to_float(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     let float = match *value {
         Value::Float(value) if is_real => f64::from(value as f32),
         Value::Float(value) => value,
-        // By way of text, a decimal is rounded only once.
+        // Via text, a decimal is rounded only once.
         _ => read_float(&format_value(value, from), to).expect("numbers are written as they are read"),
     };
     let overflows = float.is_infinite() && !matches!(value, Value::Float(value) if value.is_infinite());
     if overflows { Err(beyond(value, from, to)) } else { Ok(Value::Float(float)) }
 }
 
-/// To an integer or a DECIMAL.
+/// Converts to an integer or a DECIMAL.
 fn from_float(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     let Value::Float(float) = *value else { unreachable!("only floats come here") };
     let exact = match to {
@@ -93,7 +93,7 @@ fn from_float(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
         }
         _ => {
             let whole = float.round_ties_even();
-            // The cast saturates: such values are out of every range.
+            // The cast saturates: such values are out of any range.
             (whole.abs() < u128::MAX as f64).then(|| Exact {
                 negative: whole < 0.0,
                 magnitude: whole.abs() as u128,
@@ -129,7 +129,7 @@ fn convert_time(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     converted.ok_or_else(|| beyond(value, from, to))
 }
 
-/// Ticks of one kind of timestamp in those of another.
+/// Converts ticks of one timestamp type to those of another.
 fn rescaled(ticks: i128, from: &SqlType, to: &SqlType) -> Option<i64> {
     let (from, to) = (i128::from(ticks_per_second(from)), i128::from(ticks_per_second(to)));
     let ticks = if to >= from {

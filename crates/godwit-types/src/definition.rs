@@ -1,26 +1,26 @@
 //! Types as text that defines them completely, for the catalog and the database file.
 //!
-//! This is SQL's notation, except that an enumeration has its name before its labels, as a quoted name that may be
-//! empty: `STRUCT("a" ENUM "mood"('sad', 'ok')[])`. A user's type may change its meaning or go; the text doesn't need
-//! it.
+//! The notation is SQL's, except that an enumeration has its name before its labels, as a quoted name that may be
+//! empty: `STRUCT("a" ENUM "mood"('sad', 'ok')[])`. The text doesn't depend on user-defined types, which may change or
+//! be dropped.
 
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use crate::{EnumType, SqlType, StructField};
 
-/// Most levels of a nested type that is read.
+/// Most levels of nesting that are read.
 const DEPTH_MAX: usize = 64;
 
 impl SqlType {
-    /// The type as text that [`from_definition`](Self::from_definition) reads.
+    /// Returns the type as text that [`from_definition`](Self::from_definition) reads.
     pub fn definition(&self) -> String {
         let mut out = String::new();
         write_type(&mut out, self).expect("strings take everything");
         out
     }
 
-    /// The type of a definition; `None` if the text isn't one.
+    /// Returns the type of a definition; `None` if the text isn't one.
     pub fn from_definition(text: &str) -> Option<SqlType> {
         let mut rest = Rest(text);
         let ty = rest.whole_type(0)?;
@@ -80,7 +80,7 @@ fn write_quoted(out: &mut String, quote: char, text: &str) {
     out.push(quote);
 }
 
-/// What is left to be read.
+/// The text still to be read.
 struct Rest<'t>(&'t str);
 
 impl Rest<'_> {
@@ -152,7 +152,7 @@ impl Rest<'_> {
         }
     }
 
-    /// A text in quotes, which it has twice inside.
+    /// A quoted text, in which quotes are doubled.
     fn quoted(&mut self, quote: char) -> Option<String> {
         let mut text = String::new();
         let mut letters = self.0.strip_prefix(quote)?.chars();

@@ -1,7 +1,7 @@
-//! Integers and decimals as one kind of number, between their types.
+//! A common representation of integers and decimals, for conversions between their types.
 //!
-//! A sign and a magnitude hold every value of all integer types and DECIMALs, which no single integer type of Rust can:
-//! HUGEINT reaches below zero, UHUGEINT beyond what is signed.
+//! A sign and a magnitude hold every value of all integer types and DECIMALs, which no single integer type of Rust
+//! does: HUGEINT has negative values, and UHUGEINT exceeds the signed range.
 
 use crate::{SqlType, Value};
 
@@ -14,7 +14,7 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
-    /// The number that a value of an integer type or of a DECIMAL is.
+    /// Returns the number held by a value of an integer type or DECIMAL.
     pub(crate) fn of_value(value: &Value, ty: &SqlType) -> Option<Self> {
         let scale = match ty {
             SqlType::Decimal { scale, .. } => *scale,
@@ -27,7 +27,7 @@ impl Exact {
         })
     }
 
-    /// Rounded half away from zero to `scale` digits after the point; `None` beyond 128 bits.
+    /// Rounds half away from zero to `scale` digits after the point; `None` beyond 128 bits.
     pub(crate) fn rescaled(self, scale: u8) -> Option<Self> {
         let magnitude = if scale >= self.scale {
             match pow10(scale - self.scale) {
@@ -40,7 +40,7 @@ impl Exact {
         Some(Self { magnitude, scale, ..self })
     }
 
-    /// As a value of an integer type or DECIMAL; `None` if it is out of the type's range.
+    /// Returns it as a value of an integer type or DECIMAL; `None` if it is out of the type's range.
     pub(crate) fn to_value(self, ty: &SqlType) -> Option<Value> {
         if let SqlType::Decimal { precision, scale } = ty {
             let scaled = self.rescaled(*scale)?;

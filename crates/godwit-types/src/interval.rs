@@ -1,15 +1,15 @@
 //! Arithmetic with intervals, after PostgreSQL.
 //!
-//! The parts are added part by part. A fraction of a month spills into days, thirty of them to a month, and a fraction
-//! of a day into microseconds; nothing ever goes the other way, except by the `justify` functions. Everything here gives
-//! `None` where a part doesn't fit.
+//! The parts are added one by one. A fraction of a month carries over into days, thirty to a month, and a fraction of a
+//! day into microseconds; nothing ever goes the other way, except in the `justify` functions. All functions here return
+//! `None` if a part overflows.
 
 use crate::Interval;
 use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY, add_months};
 
-/// Days of a month, where a month has to be a number of days.
+/// Days per month, where a month has to be a number of days.
 const DAYS_PER_MONTH: i64 = 30;
-/// Seconds of a year of 365.25 days.
+/// Seconds per year of 365.25 days.
 const SECONDS_PER_YEAR: i64 = 31_557_600;
 
 /// The units of intervals.
@@ -43,7 +43,7 @@ pub enum IntervalUnit {
     Millennium,
 }
 
-/// A unit in the part of an interval that it counts in.
+/// The size of a unit, in the part of an interval that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnitSize {
     Months(i64),
@@ -52,7 +52,7 @@ pub(crate) enum UnitSize {
 }
 
 impl IntervalUnit {
-    /// The unit of this name: singular, plural or one of PostgreSQL's abbreviations, in any case.
+    /// Returns the unit of this name: singular, plural or one of PostgreSQL's abbreviations, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "microsecond" | "microseconds" | "microsec" | "microsecs" | "usecond" | "useconds" | "usec" | "usecs"
@@ -94,7 +94,7 @@ impl IntervalUnit {
 }
 
 impl Interval {
-    /// `count` units.
+    /// Returns an interval of `count` units.
     pub fn of(count: i64, unit: IntervalUnit) -> Option<Self> {
         match unit.size() {
             UnitSize::Months(size) => Self::from_parts(count.checked_mul(size)?, 0, 0),
@@ -125,7 +125,7 @@ impl Interval {
         })
     }
 
-    /// With all signs turned.
+    /// The interval with all signs reversed.
     pub fn checked_neg(self) -> Option<Self> {
         Self::default().checked_sub(self)
     }
@@ -145,8 +145,8 @@ impl Interval {
         if divisor == 0.0 { None } else { self.scaled(|part| part / divisor) }
     }
 
-    /// Each part scaled; fractions of months and days spill over. What is lost in binary fractions is rounded off at a
-    /// microsecond.
+    /// Scales each part; fractions of months and days carry over. Binary rounding errors below a microsecond are
+    /// rounded off.
     fn scaled(self, scale: impl Fn(f64) -> f64) -> Option<Self> {
         let rounded = |seconds: f64| (seconds * 1e6).round_ties_even() / 1e6;
         let months = scale(f64::from(self.months));
@@ -164,13 +164,13 @@ impl Interval {
         Self::from_parts(fits(months.trunc(), 1e18)?, fits(whole_days, 1e18)?, fits(micros, i64::MAX as f64)?)
     }
 
-    /// Microseconds, for comparing: a month has 30 days, a day 24 hours.
+    /// Returns the microseconds for comparisons: a month has 30 days, a day 24 hours.
     pub fn estimate(self) -> i128 {
         let days = i64::from(self.months) * DAYS_PER_MONTH + i64::from(self.days);
         i128::from(days) * i128::from(MICROS_PER_DAY) + i128::from(self.micros)
     }
 
-    /// Microseconds as `extract(epoch …)` counts: a year has 365.25 days, a month that is left over 30.
+    /// Returns the microseconds as counted by `extract(epoch …)`: a year has 365.25 days, each remaining month 30.
     pub fn epoch_micros(self) -> i128 {
         let (years, months) = (i64::from(self.months / 12), i64::from(self.months % 12));
         let days = months * DAYS_PER_MONTH + i64::from(self.days);
@@ -179,21 +179,21 @@ impl Interval {
             + i128::from(self.micros)
     }
 
-    /// With 24 hours as a day (`justify_hours`).
+    /// Converts every 24 hours to a day (`justify_hours`).
     pub fn justify_hours(self) -> Option<Self> {
         let days = i64::from(self.days) + self.micros / MICROS_PER_DAY;
         let (days, micros) = one_sign(days, self.micros % MICROS_PER_DAY, MICROS_PER_DAY);
         Self::from_parts(i64::from(self.months), days, micros)
     }
 
-    /// With 30 days as a month (`justify_days`).
+    /// Converts every 30 days to a month (`justify_days`).
     pub fn justify_days(self) -> Option<Self> {
         let months = i64::from(self.months) + i64::from(self.days) / DAYS_PER_MONTH;
         let (months, days) = one_sign(months, i64::from(self.days) % DAYS_PER_MONTH, DAYS_PER_MONTH);
         Self::from_parts(months, days, self.micros)
     }
 
-    /// Both, with one sign in all parts (`justify_interval`).
+    /// Does both, with the same sign in all parts (`justify_interval`).
     pub fn justify(self) -> Option<Self> {
         let total = self.estimate();
         let (days, micros) = (total / i128::from(MICROS_PER_DAY), total % i128::from(MICROS_PER_DAY));
@@ -202,7 +202,7 @@ impl Interval {
     }
 }
 
-/// Moves one whole over if the parts have different signs.
+/// Carries over one whole if the parts have different signs.
 fn one_sign(whole: i64, rest: i64, size: i64) -> (i64, i64) {
     match (whole.signum(), rest.signum()) {
         (1, -1) => (whole - 1, rest + size),
@@ -211,8 +211,8 @@ fn one_sign(whole: i64, rest: i64, size: i64) -> (i64, i64) {
     }
 }
 
-/// A timestamp in microseconds, and an interval after it: months first, then days, then the rest. At the end of shorter
-/// months, the day is the last.
+/// Adds an interval to a timestamp in microseconds: months first, then days, then the rest. If the month is too short,
+/// the day becomes its last.
 pub fn timestamp_add(timestamp: i64, interval: Interval) -> Option<i64> {
     let (days, time) = (timestamp.div_euclid(MICROS_PER_DAY), timestamp.rem_euclid(MICROS_PER_DAY));
     let days = if interval.months == 0 { days } else { add_months(days, i64::from(interval.months))? };
@@ -221,22 +221,22 @@ pub fn timestamp_add(timestamp: i64, interval: Interval) -> Option<i64> {
     i64::try_from(micros).ok()
 }
 
-/// A timestamp in microseconds, and an interval before it.
+/// Subtracts an interval from a timestamp in microseconds.
 pub fn timestamp_sub(timestamp: i64, interval: Interval) -> Option<i64> {
     timestamp_add(timestamp, interval.checked_neg()?)
 }
 
-/// A date and an interval after it, as a TIMESTAMP.
+/// Adds an interval to a date; the result is a TIMESTAMP.
 pub fn date_add(date: i32, interval: Interval) -> Option<i64> {
     timestamp_add(i64::from(date).checked_mul(MICROS_PER_DAY)?, interval)
 }
 
-/// A time and an interval after it, around the clock. Months and days don't count.
+/// Adds an interval to a time, wrapping at midnight. Months and days don't count.
 pub fn time_add(time: i64, interval: Interval) -> i64 {
     (time.rem_euclid(MICROS_PER_DAY) + interval.micros.rem_euclid(MICROS_PER_DAY)) % MICROS_PER_DAY
 }
 
-/// From one timestamp in microseconds to another, as days and microseconds.
+/// Returns the difference of two timestamps in microseconds, as days and microseconds.
 pub fn timestamp_diff(end: i64, start: i64) -> Option<Interval> {
     let micros = end.checked_sub(start)?;
     Interval::from_parts(0, micros / MICROS_PER_DAY, micros % MICROS_PER_DAY)

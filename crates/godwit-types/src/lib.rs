@@ -10,15 +10,15 @@
 //!             text/           reads and writes it as PostgreSQL does
 //!             convert.rs      casts it
 //!             compare.rs      puts it in order
-//!             order_key.rs    what stands for it where representations are compared
+//!             order_key.rs    keys for comparing representations
 //!             literal.rs      numbers of a statement
 //!             definition.rs   a type as text, to be kept
 //!             interval.rs     arithmetic with intervals, on the days of calendar.rs
 //!             time_zone.rs    moments and the local times of a zone
 //! ```
 //!
-//! Types are SQL's: what a message says is what a user can write. How values are stored in vectors, and what Arrow
-//! calls them, follows from the type in the crates above.
+//! Types are SQL's: a user can write what a message says. How values are stored in vectors, and what Arrow calls them,
+//! follows from the type in the crates above.
 #![forbid(unsafe_code)]
 
 mod arithmetic;

@@ -1,4 +1,4 @@
-//! Numbers as they are written in a statement.
+//! Numbers as written in a statement.
 //!
 //! | text | type |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `1.50`, `.5`, `5.` | DECIMAL of the digits that are there; DOUBLE beyond 38 of them |
 //! | `1e3` | DOUBLE |
 //!
-//! Signs are operators, not part of the number: that is why `-2147483648` is a BIGINT, as in PostgreSQL. Single
+//! Signs are operators, not part of the number, which is why `-2147483648` is a BIGINT, as in PostgreSQL. Single
 //! underscores may separate digits.
 
 use godwit_common::{Error, Result, SqlState};
@@ -17,7 +17,7 @@ use crate::text::numbers::{Written, parse_prefixed, read_float};
 use crate::text::{out_of_range, quoted};
 use crate::{SqlType, Value};
 
-/// The value and the type of a number in a statement.
+/// Returns the value and the type of a number in a statement.
 pub fn number_literal(text: &str) -> Result<(Value, SqlType)> {
     let malformed = || Error::user(format!("{} is not a number", quoted(text))).with_code(SqlState::SYNTAX_ERROR);
     if text.starts_with(['+', '-']) {

@@ -1,7 +1,7 @@
 //! The names of types, PostgreSQL's and DuckDB's.
 //!
-//! `FLOAT` is REAL and `INT8` is BIGINT, as both have it (`FLOAT` is DuckDB's; of PostgreSQL, it is `FLOAT(24)`). Lengths
-//! of texts are read and mean nothing; digits of the second pick the kind of a timestamp, as in DuckDB.
+//! `FLOAT` is REAL and `INT8` is BIGINT, as in both (`FLOAT` as in DuckDB; PostgreSQL's is `FLOAT(24)`). Lengths of
+//! texts are read and ignored; the digits of the second choose the timestamp type, as in DuckDB.
 
 use godwit_common::{Error, Result, SqlState};
 
@@ -10,7 +10,7 @@ use crate::SqlType;
 /// The meaning of the numbers after a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arguments {
-    /// There may be none.
+    /// None are allowed.
     None,
     /// A length, which is ignored.
     Length,
@@ -27,7 +27,7 @@ enum Arguments {
 use Arguments as A;
 use SqlType as T;
 
-/// (names, type, arguments); names in lower case, words one blank apart.
+/// (names, type, arguments); names in lower case, with single blanks between words.
 static NAMES: &[(&[&str], SqlType, Arguments)] = &[
     (&["boolean", "bool", "logical"], T::Boolean, A::None),
     (&["tinyint", "int1"], T::TinyInt, A::None),
@@ -64,7 +64,7 @@ static NAMES: &[(&[&str], SqlType, Arguments)] = &[
 ];
 
 impl SqlType {
-    /// The built-in type of a name, in any case, with the numbers written after it: `decimal`, `[10, 2]`.
+    /// Returns the built-in type of a name, in any case, with the numbers written after it: `decimal`, `[10, 2]`.
     pub fn from_name(name: &str, args: &[u64]) -> Result<SqlType> {
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase();
         match NAMES.iter().find(|(names, _, _)| names.contains(&name.as_str())) {
@@ -127,7 +127,7 @@ fn unknown(name: &str) -> Error {
     }
 }
 
-/// The name that was probably meant: the nearest, if at most a third of its letters differ.
+/// Returns the name that was probably meant: the nearest, if at most a third of its letters differ.
 pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);
     let (distance, near) = known.map(|known| (distance(known), known)).min_by_key(|(distance, _)| *distance)?;

@@ -1,14 +1,14 @@
-//! Order keys: values that compare by their representation as others compare by what they mean.
+//! Order keys: values whose representations compare as the values that they stand for.
 //!
-//! An interval's key is its length in microseconds, with months of 30 days. A nested value's key is the same value with the
-//! keys of its parts. All other values are their own keys, labels of an ENUM as the places that they are. Code that
-//! hashes or sorts bytes uses the key of a value where there is one.
+//! An interval's key is its length in microseconds, with months of 30 days. A nested value's key is the same value with
+//! the keys of its parts. All other values are their own keys; labels of an ENUM are represented by their positions.
+//! Code that hashes or sorts bytes uses a value's key where there is one.
 
 use std::sync::Arc;
 
 use crate::{SqlType, StructField, Value};
 
-/// The type of the keys by which values of a type are ordered and equal; `None` if they are their own keys.
+/// Returns the type of the keys by which values of a type are ordered and equal; `None` if they are their own keys.
 pub fn order_key_type(ty: &SqlType) -> Option<SqlType> {
     let part = |ty: &SqlType| order_key_type(ty).unwrap_or_else(|| ty.clone());
     Some(match ty {
@@ -26,7 +26,7 @@ pub fn order_key_type(ty: &SqlType) -> Option<SqlType> {
     })
 }
 
-/// The key of a value, of the type given by [`order_key_type`].
+/// Returns the key of a value, of the type given by [`order_key_type`].
 pub fn order_key(value: &Value) -> Value {
     match value {
         Value::Interval(interval) => Value::Integer(interval.estimate()),

@@ -55,11 +55,11 @@ pub enum SqlType {
     Time,
     /// Microseconds since 1970-01-01, without time zone; years −290,000 to 290,000.
     Timestamp,
-    /// The same in seconds, as files have it.
+    /// The same in seconds, as found in files.
     TimestampS,
-    /// The same in milliseconds, as files have it.
+    /// The same in milliseconds, as found in files.
     TimestampMs,
-    /// The same in nanoseconds, as files have it; years 1677 to 2262.
+    /// The same in nanoseconds, as found in files; years 1677 to 2262.
     TimestampNs,
     /// Microseconds since 1970-01-01 in UTC, shown in the session's time zone.
     TimestampTz,
@@ -69,7 +69,7 @@ pub enum SqlType {
     Uuid,
     /// JSON text.
     Json,
-    /// One of listed labels, in their order.
+    /// One of the listed labels, in their order.
     Enum(Arc<EnumType>),
     /// Any number of values of a type.
     List(Arc<SqlType>),
@@ -84,7 +84,7 @@ pub enum SqlType {
 /// A field of a struct.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StructField {
-    /// Name, as it was written; names are compared in any case.
+    /// Name as written; names are compared in any case.
     pub name: Arc<str>,
     /// Type.
     pub ty: SqlType,
@@ -93,14 +93,14 @@ pub struct StructField {
 /// An enumeration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EnumType {
-    /// Name as it is shown; empty for an enumeration that was written in place.
+    /// Name for display; empty for an enumeration that was written inline.
     pub name: Arc<str>,
-    /// Labels in order; positions in it are the values.
+    /// Labels in order; a value is a position in this list.
     pub labels: Vec<Arc<str>>,
 }
 
 impl EnumType {
-    /// The place of a label as stored in a file; an error if there is no such label.
+    /// Checks the position of a label as stored in a file; an error if there is no such label.
     pub fn checked_place(&self, place: i128) -> Result<i128> {
         let is_known = usize::try_from(place).is_ok_and(|place| place < self.labels.len());
         is_known.then_some(place).ok_or_else(|| Error::corrupt("a value of an ENUM is none of its labels"))
@@ -116,17 +116,17 @@ impl SqlType {
         SqlType::Decimal { precision, scale }
     }
 
-    /// A list of these.
+    /// Returns the type of lists of this element type.
     pub fn list_of(element: SqlType) -> Self {
         SqlType::List(Arc::new(element))
     }
 
-    /// A struct of these fields.
+    /// Returns the type of structs with these fields.
     pub fn struct_of<'n>(fields: impl IntoIterator<Item = (&'n str, SqlType)>) -> Self {
         SqlType::Struct(fields.into_iter().map(|(name, ty)| StructField { name: name.into(), ty }).collect())
     }
 
-    /// True for whole numbers, signed or not.
+    /// True for integers, signed or not.
     pub fn is_integer(&self) -> bool {
         self.is_signed_integer() || self.is_unsigned_integer()
     }
@@ -187,7 +187,7 @@ impl SqlType {
         }
     }
 
-    /// The type with VARCHAR in place of each ENUM; `None` if it has none.
+    /// Returns the type with VARCHAR in place of each ENUM; `None` if it has none.
     pub fn with_text_for_labels(&self) -> Option<SqlType> {
         match self {
             Self::Enum(_) => Some(Self::Varchar),
@@ -226,7 +226,7 @@ impl SqlType {
         })
     }
 
-    /// Least and greatest value of an integer type; of UHUGEINT, what of it an `i128` holds.
+    /// Least and greatest value of an integer type; for UHUGEINT, limited to what an `i128` holds.
     pub fn integer_range(&self) -> Option<(i128, i128)> {
         let bits = self.integer_bits()?;
         let unused = 128 - bits;
@@ -237,7 +237,7 @@ impl SqlType {
         })
     }
 
-    /// Digits that every value of an integer or decimal fits in, and those behind the point.
+    /// Digits that hold every value of an integer or decimal type, and those after the point.
     pub fn decimal_digits(&self) -> Option<(u8, u8)> {
         Some(match self {
             Self::TinyInt | Self::UTinyInt => (3, 0),
@@ -252,7 +252,7 @@ impl SqlType {
     }
 }
 
-/// As it is written in SQL.
+/// Writes the type as in SQL.
 impl fmt::Display for SqlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {

@@ -1,11 +1,11 @@
-//! Types and values that the tests of several modules go over.
+//! Types and values shared by the tests of several modules.
 
 use std::sync::Arc;
 
 use crate::SqlType as T;
 use crate::{EnumType, Interval, SqlType, Value, parse_value};
 
-/// One type of each kind at least.
+/// At least one type of each kind.
 pub(crate) fn sample_types() -> Vec<SqlType> {
     let labels = |labels: &[&str]| {
         T::Enum(Arc::new(EnumType { name: "".into(), labels: labels.iter().map(|&label| label.into()).collect() }))
@@ -55,7 +55,7 @@ pub(crate) fn sample_types() -> Vec<SqlType> {
     ]
 }
 
-/// The least, the greatest and the odd values of a type.
+/// The least, the greatest and the unusual values of a type.
 pub(crate) fn extremes(ty: &SqlType) -> Vec<Value> {
     let texts = |texts: &[&str]| texts.iter().map(|text| parse_value(text, ty).unwrap()).collect::<Vec<_>>();
     let mut values = match ty {

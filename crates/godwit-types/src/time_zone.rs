@@ -1,8 +1,8 @@
-//! Time zones: which time clocks show at a moment, by the IANA database that is built in.
+//! Time zones: the local time at a moment, by the built-in IANA database.
 //!
 //! A TIMESTAMP WITH TIME ZONE is a moment: microseconds of UTC since 1970. All conversions between moments and local
-//! times are here. Where clocks are put forward, a time that they skip is read as if they hadn't been; where they are
-//! put back, a time that they show twice is the later one. Both are as in PostgreSQL.
+//! times are here. When clocks go forward, a local time that they skip is read as if they hadn't; when they go back, a
+//! local time that occurs twice is the later one. Both are as in PostgreSQL.
 
 use std::fmt;
 
@@ -35,10 +35,10 @@ impl fmt::Display for TimeZone {
 }
 
 impl TimeZone {
-    /// The zone of what is stored.
+    /// The zone of stored values.
     pub const UTC: Self = Self(tz::TimeZone::UTC);
 
-    /// The zone of a name, in any case.
+    /// Returns the zone of this name, in any case.
     pub fn named(name: &str) -> Result<Self> {
         if NAMES_OF_UTC.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return Ok(Self::UTC);
@@ -55,22 +55,22 @@ impl TimeZone {
         self.0.iana_name().unwrap_or("UTC")
     }
 
-    /// True for the zone in which moments are counted.
+    /// Returns true for UTC, in which moments are counted.
     pub fn is_utc(&self) -> bool {
         *self == Self::UTC
     }
 
-    /// Seconds that its clocks are ahead of UTC at a moment.
+    /// Returns the seconds that its clocks are ahead of UTC at a moment.
     pub fn offset_at(&self, moment: i64) -> i64 {
         self.0.to_offset(near(moment)).seconds().into()
     }
 
-    /// What clocks show at a moment, as microseconds of a TIMESTAMP.
+    /// Returns the local time at a moment, as microseconds of a TIMESTAMP.
     pub fn local(&self, moment: i64) -> Option<i64> {
         moment.checked_add(self.offset_at(moment) * MICROS_PER_SECOND)
     }
 
-    /// The moment at which clocks show a time.
+    /// Returns the moment of a local time.
     pub fn moment(&self, local: i64) -> Option<i64> {
         let offset = match self.0.to_ambiguous_timestamp(Offset::UTC.to_datetime(near(local))).offset() {
             AmbiguousOffset::Unambiguous { offset } => offset,
@@ -80,7 +80,7 @@ impl TimeZone {
         local.checked_sub(i64::from(offset.seconds()) * MICROS_PER_SECOND)
     }
 
-    /// A moment plus an interval: months and days by the calendar and the clock, the rest as elapsed time.
+    /// Adds an interval to a moment: months and days by the calendar and the clock, the rest as elapsed time.
     pub fn add(&self, moment: i64, interval: Interval) -> Option<i64> {
         let Interval { months, days, micros } = interval;
         let moment = match (months, days) {
@@ -90,8 +90,8 @@ impl TimeZone {
         moment.checked_add(micros)
     }
 
-    /// The value as another type, where clocks show the time of this zone. As [`cast_value`], if no moment becomes anything
-    /// else, or else a moment.
+    /// Casts a value to another type, with local times in this zone. Same as [`cast_value`] if neither type is a
+    /// moment.
     pub fn cast(&self, value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
         match (value, from, to) {
             (Value::Timestamp(moment), SqlType::TimestampTz, SqlType::Varchar) => {
@@ -122,7 +122,8 @@ fn out_of_range(ty: &SqlType) -> Error {
     Error::user(format!("the time is out of range for {ty}")).with_code(SqlState::DATETIME_FIELD_OVERFLOW)
 }
 
-/// The second of a moment; of those too far away for the database, one near its ends: rules don't change there.
+/// Returns the second of a moment. If the moment is beyond the database's range, a second near its ends is used
+/// instead: rules don't change there.
 fn near(micros: i64) -> Timestamp {
     let day = MICROS_PER_DAY / MICROS_PER_SECOND;
     let (first, last) = (Timestamp::MIN.as_second() + day, Timestamp::MAX.as_second() - day);
@@ -146,13 +147,13 @@ mod tests {
         text
     }
 
-    /// Times and what PostgreSQL shows for them.
+    /// Local times and what PostgreSQL shows for them.
     #[test]
     fn times_of_a_zone_are_moments() {
         let cases = [
             ("Europe/Berlin", "2024-06-01 12:00:00", "2024-06-01 12:00:00+02", "2024-06-01 10:00:00+00"),
             ("Europe/Berlin", "2024-01-01 12:00:00.5", "2024-01-01 12:00:00.5+01", "2024-01-01 11:00:00.5+00"),
-            // Skipped, and shown twice.
+            // Skipped times, and times that occur twice.
             ("Europe/Berlin", "2024-03-31 02:30:00", "2024-03-31 03:30:00+02", "2024-03-31 01:30:00+00"),
             ("Europe/Berlin", "2024-10-27 02:30:00", "2024-10-27 02:30:00+01", "2024-10-27 01:30:00+00"),
             ("Europe/Berlin", "1850-01-01 00:00:00", "1850-01-01 00:00:00+00:53:28", "1849-12-31 23:06:32+00"),

@@ -1,15 +1,15 @@
-//! The one type of several values: the rows of UNION and VALUES, the branches of CASE, the elements of a list, the two
-//! sides of a comparison. After PostgreSQL's documentation, section 10.5 "UNION, CASE, and Related Constructs".
+//! The common type of several values: the rows of UNION and VALUES, the branches of CASE, the elements of a list, the
+//! two sides of a comparison. After PostgreSQL's documentation, section 10.5 "UNION, CASE, and Related Constructs".
 
 use crate::cast::{Context, cast_kind, field_sources};
 use crate::{SqlType, StructField};
 
-/// The common type of values of both types; `None` if they have none.
+/// Returns the common type of values of both types; `None` if they have none.
 ///
-/// - Quoted text and NULL take the type of the other; both are unknown, if the other is, too.
+/// - Quoted text and NULL take the type of the other; the result is unknown if both are.
 /// - Numbers: the smallest integer that holds both, a DECIMAL of the digits of both, or the float.
 /// - Lists, structs and maps: part by part.
-/// - Else that of the two which the other becomes by itself. Text and another type: none, except an ENUM or JSON,
+/// - Otherwise the one to which the other is cast implicitly. Text and another type have none, except an ENUM or JSON,
 ///   which are texts.
 pub fn common_type(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     use SqlType::{Enum, Json, Unknown, Varchar};
@@ -29,7 +29,7 @@ fn is_implicit(from: &SqlType, to: &SqlType) -> bool {
     cast_kind(from, to).is_some_and(|cast| cast.context == Context::Implicit)
 }
 
-/// The common type of two numbers. Where a float takes part, its type wins, and what is exact is rounded.
+/// Returns the common type of two numbers. If one is a float, its type wins, and the exact one is rounded.
 pub(crate) fn common_number(a: &SqlType, b: &SqlType) -> SqlType {
     match (a, b) {
         (SqlType::Double, _) | (_, SqlType::Double) => SqlType::Double,
@@ -39,7 +39,7 @@ pub(crate) fn common_number(a: &SqlType, b: &SqlType) -> SqlType {
     }
 }
 
-/// The smallest integer type that holds both. None holds HUGEINT and UHUGEINT: they meet in DOUBLE.
+/// Returns the smallest integer type that holds both. None holds HUGEINT and UHUGEINT: their common type is DOUBLE.
 fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
     const SIGNED: [SqlType; 5] =
         [SqlType::TinyInt, SqlType::SmallInt, SqlType::Integer, SqlType::BigInt, SqlType::HugeInt];
@@ -53,8 +53,8 @@ fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
     }
 }
 
-/// A DECIMAL with the digits of both, before and after the point. Where these exceed the maximum, those after the point
-/// give way. The 38 digits of HUGEINT give way themselves: sums are of that type, and hardly ever that long.
+/// Returns a DECIMAL with the digits of both, before and after the point. If these exceed the maximum, those after the
+/// point give way. The 38 digits of HUGEINT themselves give way: sums are of that type, and hardly ever that long.
 fn common_decimal(a: &SqlType, b: &SqlType) -> SqlType {
     let parts = |ty: &SqlType| ty.decimal_digits().expect("only exact numbers meet in a decimal");
     let ((a_precision, a_scale), (b_precision, b_scale)) = (parts(a), parts(b));
@@ -67,7 +67,7 @@ fn common_decimal(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType::decimal(precision, scale.min(SqlType::DECIMAL_PRECISION_MAX - whole))
 }
 
-/// Part by part; an ARRAY stays one if both have its length; a struct has the names of the first.
+/// Unifies part by part. An ARRAY stays one if both have its length; a struct takes the field names of the first.
 fn common_nested(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     Some(match (a, b) {
         (SqlType::Array(a, length), SqlType::Array(b, other)) if length == other => {

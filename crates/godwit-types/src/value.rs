@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::SqlType;
 
-/// A value whose [`SqlType`](crate::SqlType) its holder knows.
+/// A value whose [`SqlType`](crate::SqlType) is known to its holder.
 ///
-/// Equality here is identity of the representation, for comparing plans: `-0.0` and `0.0` differ, NaN equals itself.
+/// Equality is identity of the representation, for comparing plans: `-0.0` and `0.0` differ, and NaN equals itself.
 /// SQL's `=` is different.
 #[derive(Debug, Clone)]
 pub enum Value {
@@ -42,7 +42,7 @@ pub enum Value {
     Map(Arc<[(Value, Value)]>),
 }
 
-/// Months, days and microseconds, each with its sign: a month isn't a number of days, a day not one of hours.
+/// Months, days and microseconds, each with its own sign: a month isn't a fixed number of days, nor a day of hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Interval {
     /// Months, twelve to a year.
@@ -54,13 +54,13 @@ pub struct Interval {
 }
 
 impl Value {
-    /// Text.
+    /// Creates a text value.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Value::Text(text.into())
     }
 
-    /// The type that a value has by itself, for callers that give one without a type: the widest of its kind. Text and
-    /// NULL take the type that is required; nested values have only the types of their parts.
+    /// Returns the type of a value that a caller gives without a type: the widest of its kind. Text and NULL take the
+    /// type that is required; nested values have only the types of their parts.
     pub fn natural_type(&self) -> SqlType {
         match self {
             Value::Null | Value::Text(_) => SqlType::Varchar,
@@ -80,13 +80,13 @@ impl Value {
         }
     }
 
-    /// True for NULL.
+    /// Returns true for NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 
-    /// The integer that lies in vectors for it: 0 or 1 of a boolean, digits of a decimal, place of a label, days of a date,
-    /// ticks of a time. `None` for NULL and for what isn't an integer inside.
+    /// Returns the integer that represents it in vectors: 0 or 1 of a boolean, digits of a decimal, position of a
+    /// label, days of a date, ticks of a time. `None` for NULL and for values that aren't represented by an integer.
     pub fn as_integer(&self) -> Option<i128> {
         match *self {
             Value::Boolean(value) => Some(value.into()),
@@ -106,8 +106,8 @@ impl Value {
         }
     }
 
-    /// The value of a type that is this integer inside: the way back of [`as_integer`](Self::as_integer). `None` if the
-    /// type's values are none, or it is out of their range.
+    /// Returns the value of a type that this integer represents: the inverse of [`as_integer`](Self::as_integer).
+    /// `None` if the type's values aren't integers inside, or it is out of their range.
     pub fn of_integer(inside: i128, ty: &SqlType) -> Option<Self> {
         Some(match ty {
             SqlType::Boolean => Value::Boolean(match inside {

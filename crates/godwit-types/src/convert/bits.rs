@@ -5,7 +5,7 @@ use godwit_common::Result;
 use crate::text::{not_a, out_of_range};
 use crate::{SqlType, Value};
 
-/// The bits of an integer, as many as its type has, or of bytes, of which there is one at least.
+/// Returns the bits of an integer, as many as its type has, or of bytes, of which there is at least one.
 pub(super) fn of(value: &Value, from: &SqlType) -> Result<Value> {
     let bits: String = match value {
         Value::Blob(bytes) if bytes.is_empty() => return Err(not_a("", &SqlType::Bit)),
@@ -22,7 +22,8 @@ fn low_bits(value: u128, ty: &SqlType) -> String {
     format!("{value:0128b}")[128 - count..].to_owned()
 }
 
-/// What bits stand for. Those that an integer lacks in front are zeros; it has no more than its type.
+/// Returns the value of a string of bits. Leading bits that an integer lacks are zeros; more than its type has are an
+/// error.
 pub(super) fn read(bits: &str, to: &SqlType) -> Result<Value> {
     let number = |bits: &str| bits.bytes().fold(0u128, |number, bit| number << 1 | u128::from(bit == b'1'));
     if *to == SqlType::Blob {
@@ -39,7 +40,7 @@ pub(super) fn read(bits: &str, to: &SqlType) -> Result<Value> {
     Ok(match to {
         SqlType::UHugeInt => Value::UHuge(value),
         ty if ty.is_unsigned_integer() => Value::Integer(value as i128),
-        // The highest bit of a whole number is its sign.
+        // The highest bit of a signed integer is its sign.
         _ => Value::Integer((value << (128 - count)).cast_signed() >> (128 - count)),
     })
 }

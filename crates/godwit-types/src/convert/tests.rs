@@ -2,7 +2,7 @@ use super::*;
 use crate::SqlType as T;
 use crate::tests::{extremes, sample_types};
 
-/// The value of a text in one type, cast to another and written.
+/// Reads a text as one type, casts it to another, and writes the result.
 fn cast_text(text: &str, from: &T, to: &T) -> std::result::Result<String, String> {
     let value = parse_value(text, from).expect("the test's own values are of their types");
     cast_value(&value, from, to).map(|value| format_value(&value, to)).map_err(|error| error.message().to_owned())
@@ -89,7 +89,7 @@ fn errors_name_value_and_type() {
     }
 }
 
-/// Every extreme value becomes every type, or an error; what has become text and is read again is the same.
+/// Every extreme value casts to every type or is an error; values that become text are read back unchanged.
 #[test]
 fn no_cast_panics_and_text_reads_back() {
     let types = sample_types();

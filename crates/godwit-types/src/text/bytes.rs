@@ -62,7 +62,7 @@ pub(super) fn write_uuid(out: &mut String, value: u128) {
     out.push_str(&groups.join("-"));
 }
 
-/// 32 digits, with or without hyphens between any groups of four, and braces around.
+/// 32 digits, with or without hyphens between any groups of four, optionally in braces.
 pub(super) fn parse_uuid(text: &str) -> Option<u128> {
     let text = text.trim();
     let inner = match text.strip_prefix('{') {

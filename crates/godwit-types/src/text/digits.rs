@@ -1,4 +1,4 @@
-//! Digits of numbers, without the detour through formats.
+//! Digits of numbers, without going through the standard formatter.
 
 use std::fmt::Write;
 
@@ -16,12 +16,12 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// A number below 100 in two digits.
+/// Returns a number below 100 in two digits.
 pub(super) fn pair(number: usize) -> [u8; 2] {
     PAIRS[number]
 }
 
-/// An integer in decimal digits, behind what is there.
+/// Appends an integer in decimal digits.
 pub fn write_integer(out: &mut String, value: i128) {
     match u64::try_from(value.unsigned_abs()) {
         Ok(magnitude) => {
@@ -34,7 +34,7 @@ pub fn write_integer(out: &mut String, value: i128) {
     }
 }
 
-/// The number with zeros before it, until it has so many places.
+/// Appends a number, padded with zeros to at least `places` digits.
 pub(super) fn write_padded(out: &mut String, number: u64, places: usize) {
     assert!(places <= DIGITS_MAX);
     let mut digits = [b'0'; DIGITS_MAX];
@@ -52,8 +52,8 @@ pub(super) fn write_padded(out: &mut String, number: u64, places: usize) {
     out.push_str(std::str::from_utf8(written).expect("digits are ASCII"));
 }
 
-/// A number without its sign as `digits · 10^exponent`, of which the point stands behind the first: with an exponent beyond 16
-/// digits before and 5 after the point.
+/// Appends an unsigned number given as `digits · 10^exponent`, with the point after the first digit. It keeps the
+/// exponent if it has more than 16 digits before the point or 5 after it.
 pub(super) fn write_shortest(out: &mut String, scientific: &str) {
     let (mantissa, exponent) = scientific.split_once('e').expect("it is written with an exponent");
     let exponent: i32 = exponent.parse().expect("exponents are numbers");

@@ -1,12 +1,12 @@
 //! Intervals as text.
 //!
-//! Three forms are read, after PostgreSQL:
-//! - verbose: amounts with units, a time, `ago` at the end to turn all signs: `@ 1 year 2 mons -3 days 04:05:06 ago`.
-//!   `1-2` is years and months, a number before a time is days, and a number by itself has the unit that is asked for.
+//! Three forms are read, as in PostgreSQL:
+//! - verbose: amounts with units, a time, `ago` at the end to reverse all signs: `@ 1 year 2 mons -3 days 04:05:06
+//!   ago`. `1-2` is years and months, a number before a time is days, and a number by itself has the requested unit.
 //! - ISO 8601 with designators: `P1Y2M3DT4H5M6.5S`.
 //!
-//! Fractions spill into smaller parts: of years into months, of months and weeks into days, of days into time. Unlike in
-//! PostgreSQL, a part may come twice, and counts twice.
+//! Fractions carry over into smaller parts: of years into months, of months and weeks into days, of days into time.
+//! Unlike in PostgreSQL, a part may occur twice, and both are added.
 
 use std::fmt::Write;
 
@@ -24,13 +24,13 @@ const FRACTION_PLACES: usize = 12;
 const FRACTION_ONE: i128 = 1_000_000_000_000;
 
 enum Flaw {
-    /// It has another form.
+    /// The text has another form.
     Form,
     /// A part is too large.
     Range,
 }
 
-/// The interval of a text. A number without a unit is in units of `bare`: seconds, unless `INTERVAL '…' unit` specifies
+/// Parses an interval. A number without a unit is in units of `bare`: seconds, unless `INTERVAL '…' unit` specifies
 /// another.
 pub fn parse(text: &str, bare: IntervalUnit) -> Result<Interval> {
     let error = |flaw| -> Error {
@@ -69,7 +69,7 @@ impl Sum {
         let sign = if amount.negative { -1 } else { 1 };
         let fraction = i128::from(rounded_fraction(amount.fraction, FRACTION_PLACES));
         let whole = |size: i64| amount.whole.checked_mul(size)?.checked_mul(sign);
-        // Less than one unit, in smaller ones.
+        // The fraction of a unit, in smaller ones.
         let parts = |count: i64| i128::from(sign) * fraction * i128::from(count);
         match unit {
             UnitSize::Months(months) => {
@@ -110,7 +110,7 @@ impl Sum {
     }
 }
 
-/// Parts of `FRACTION_ONE` as whole ones, rounded half away from zero.
+/// Converts parts of `FRACTION_ONE` to whole ones, rounded half away from zero.
 fn rounded(parts: i128) -> i128 {
     (parts + parts.signum() * (FRACTION_ONE / 2)) / FRACTION_ONE
 }
@@ -232,7 +232,7 @@ fn read_iso(mut scan: Scan<'_>) -> std::result::Result<Sum, Flaw> {
     if is_empty { Err(Flaw::Form) } else { Ok(sum) }
 }
 
-/// `1 year 2 months 3 days 04:05:06.5`, each part with its sign, without those that are zero.
+/// `1 year 2 months 3 days 04:05:06.5`, each part with its own sign; zero parts are omitted.
 pub(super) fn write(out: &mut String, interval: Interval) {
     let Interval { months, days, micros } = interval;
     let mut parts = Vec::new();

@@ -1,6 +1,6 @@
-//! Is a text JSON? After RFC 8259; nesting is kept on a stack of its own, so that depth is bounded by memory only.
+//! Validates JSON after RFC 8259. Nesting is kept on an explicit stack, so depth is bounded by memory only.
 
-/// What may come next.
+/// The tokens that may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expect {
     Value,
@@ -13,7 +13,7 @@ enum Expect {
     CommaOrEnd,
 }
 
-/// `Some` if it is.
+/// Returns `Some` if the text is JSON.
 pub(super) fn check(text: &str) -> Option<()> {
     let mut rest = text.as_bytes();
     let mut open = Vec::new();
@@ -63,7 +63,7 @@ pub(super) fn check(text: &str) -> Option<()> {
     }
 }
 
-/// What follows a string, text, number or word.
+/// Returns the rest after a string, number or word.
 fn scalar(text: &[u8]) -> Option<&[u8]> {
     match *text.first()? {
         b'"' => string(&text[1..]),
@@ -74,7 +74,7 @@ fn scalar(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What follows a string whose opening quote is already consumed.
+/// Returns the rest after a string whose opening quote is already consumed.
 fn string(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         // Most characters stand for themselves.
@@ -90,7 +90,7 @@ fn string(mut text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What follows a number: no leading zeros, digits on both sides of a point.
+/// Returns the rest after a number: no leading zeros, digits on both sides of a point.
 fn number(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text.strip_prefix(b"-").unwrap_or(text);
     rest = match rest.strip_prefix(b"0") {
@@ -107,7 +107,7 @@ fn number(text: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// What follows digits, at least one.
+/// Returns the rest after digits, of which there is at least one.
 fn digits(text: &[u8]) -> Option<&[u8]> {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (count > 0).then(|| &text[count..])

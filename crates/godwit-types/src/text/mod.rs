@@ -1,7 +1,7 @@
-//! The text forms of values: what a cast from VARCHAR reads, and what a cast to it writes.
+//! The text forms of values, read by casts from VARCHAR and written by casts to it.
 //!
-//! Each family has a file, with reading and writing side by side. Scalars are PostgreSQL's; intervals spell `months` out,
-//! lists, structs and maps are DuckDB's. What is written is read back as the same value.
+//! Each family has a file, with reading and writing side by side. Scalars are PostgreSQL's; intervals spell out
+//! `months`, lists, structs and maps are DuckDB's. Text that was written reads back as the same value.
 //!
 //! | type | written | also read |
 //! |---|---|---|
@@ -36,7 +36,7 @@ pub(crate) use nested::wrong_length;
 use crate::names::nearest;
 use crate::{EnumType, IntervalUnit, SqlType, Value};
 
-/// Parses the value of a text: the cast from VARCHAR.
+/// Parses a value: the cast from VARCHAR.
 pub fn parse_value(text: &str, ty: &SqlType) -> Result<Value> {
     let not = || not_a(text, ty);
     match ty {
@@ -57,22 +57,22 @@ pub fn parse_value(text: &str, ty: &SqlType) -> Result<Value> {
     }
 }
 
-/// Is a text JSON?
+/// Returns true if a text is JSON.
 pub fn is_json(text: &str) -> bool {
     json::check(text).is_some()
 }
 
-/// The value as text: the cast to VARCHAR; `NULL` for NULL.
+/// Returns the value as text: the cast to VARCHAR; `NULL` for NULL.
 ///
 /// # Panics
-/// If the value isn't of the type: that is a bug of the caller.
+/// If the value isn't of the type, which is a bug in the caller.
 pub fn format_value(value: &Value, ty: &SqlType) -> String {
     let mut out = String::new();
     write_value(&mut out, value, ty);
     out
 }
 
-/// Writes [`format_value`] behind what is there.
+/// Appends the text of [`format_value`].
 pub fn write_value(out: &mut String, value: &Value, ty: &SqlType) {
     match (value, ty) {
         (Value::Null, _) => out.push_str("NULL"),
@@ -93,7 +93,7 @@ pub fn write_value(out: &mut String, value: &Value, ty: &SqlType) {
     }
 }
 
-/// PostgreSQL's words for TRUE and FALSE, and what they begin with as far as it is unambiguous.
+/// PostgreSQL's words for TRUE and FALSE, and their unambiguous prefixes.
 fn parse_boolean(text: &str) -> Option<bool> {
     const WORDS: [(&str, usize, bool); 8] = [
         ("true", 1, true),
@@ -123,7 +123,7 @@ fn parse_label(text: &str, labels: &EnumType, ty: &SqlType) -> Result<Value> {
     }))
 }
 
-/// The labels of an enumeration, or the first of them if there are many.
+/// Lists the labels of an enumeration, or the first of them if there are many.
 fn listed(labels: &EnumType) -> String {
     const MOST: usize = 20;
     let shown: Vec<String> = labels.labels.iter().take(MOST).map(|label| quoted(label)).collect();
@@ -136,7 +136,7 @@ fn label(position: i128, labels: &EnumType) -> &Arc<str> {
     position.and_then(|position| labels.labels.get(position)).expect("a value of an enumeration is one of its labels")
 }
 
-/// The error for a text that isn't of the type.
+/// Returns the error for a text that isn't of the type.
 pub(crate) fn not_a(text: &str, ty: &SqlType) -> Error {
     let name = type_name(ty);
     // UINTEGER and UUID begin with the sound of "you".
@@ -144,13 +144,13 @@ pub(crate) fn not_a(text: &str, ty: &SqlType) -> Error {
     Error::user(format!("{} is not {article} {name}", quoted(text))).with_code(SqlState::INVALID_TEXT_REPRESENTATION)
 }
 
-/// The error for a value out of the range of a type; `shown` is its text for the user.
+/// Returns the error for a value out of the range of a type; `shown` is its text for the user.
 pub(crate) fn out_of_range(shown: &str, ty: &SqlType) -> Error {
     let code = if ty.is_numeric() { SqlState::NUMERIC_VALUE_OUT_OF_RANGE } else { SqlState::DATETIME_FIELD_OVERFLOW };
     Error::user(format!("{} is out of range for {}", shortened(shown), type_name(ty))).with_code(code)
 }
 
-/// The name of a type, for messages; an enumeration that was written in place has none.
+/// The name of a type, for messages; an enumeration that was written inline has none.
 fn type_name(ty: &SqlType) -> String {
     match ty {
         SqlType::Enum(definition) if definition.name.is_empty() => "the ENUM".into(),
@@ -162,7 +162,7 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", shortened(text))
 }
 
-/// The text, or its beginning if it would make a message unreadable.
+/// The text, shortened if it would make a message unreadable.
 fn shortened(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {

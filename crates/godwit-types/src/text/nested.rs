@@ -1,9 +1,8 @@
 //! Lists, structs and maps as text: `[1, NULL]`, `{'a': 1, 'b': x}`, `{k=v}`; a struct also as `(1, x)`.
 //!
-//! A part is written as its type writes it. Text that could be mistaken for something else is in quotes: if it is
-//! empty, has brackets, commas, quotes or the like in it, or reads NULL. In quotes, a backslash takes the meaning from
-//! what is behind it. Reading takes quotes of both kinds around any part; outside of them, blanks around a part don't
-//! count.
+//! A part is written as its type writes it. Ambiguous text is quoted: if it is empty, contains brackets, commas, quotes
+//! or the like, or reads NULL. In quotes, a backslash escapes the character after it. The reader accepts quotes of both
+//! kinds around any part; outside of quotes, blanks around a part are ignored.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -51,7 +50,7 @@ pub(super) fn parse(text: &str, ty: &SqlType) -> Result<Value> {
     }
 }
 
-/// The error for a list whose length differs from its type's.
+/// Returns the error for a list whose length differs from its type's.
 pub(crate) fn wrong_length(length: usize, ty: &SqlType) -> Error {
     Error::user(format!("a list of {length} values is not of type {ty}")).with_code(SqlState::DATA_EXCEPTION)
 }
@@ -61,7 +60,7 @@ fn bad_key(key: &Value, text: &str) -> Error {
     Error::user(format!("{} is not a MAP: {what}", quoted(text))).with_code(SqlState::INVALID_TEXT_REPRESENTATION)
 }
 
-/// `(1, x)`: the fields at their places. `None` if their number differs.
+/// `(1, x)`: fields by position. `None` if their number differs.
 fn parse_row(parts: &[&str], fields: &[StructField]) -> Option<Result<Value>> {
     if parts.len() != fields.len() {
         return None;
@@ -71,7 +70,7 @@ fn parse_row(parts: &[&str], fields: &[StructField]) -> Option<Result<Value>> {
     Some(values.map(|values| Value::Struct(values.into())))
 }
 
-/// `{'a': 1}`: the fields by name; those that are missing are NULL.
+/// `{'a': 1}`: fields by name; missing ones are NULL.
 fn parse_fields(parts: &[&str], fields: &[StructField], text: &str, ty: &SqlType) -> Result<Value> {
     let mut values = vec![Value::Null; fields.len()];
     for part in parts {
@@ -92,12 +91,12 @@ fn parse_part(part: &str, ty: &SqlType) -> Result<Value> {
     parse_value(&unquoted(part), ty)
 }
 
-/// The places outside of quotes and brackets, one by one; `None` at the end if these aren't balanced.
+/// Finds positions outside of quotes and brackets, one by one; `None` at the end if these aren't balanced.
 struct Outline<'t> {
     text: &'t str,
     at: usize,
     open: Vec<u8>,
-    /// A quote begins only where a part does.
+    /// A quote opens only at the start of a part.
     part_begins: bool,
 }
 
@@ -106,7 +105,7 @@ impl<'t> Outline<'t> {
         Self { text, at: 0, open: Vec::new(), part_begins: true }
     }
 
-    /// The next place of one of these characters; the end if there is none.
+    /// Returns the next position of one of these characters; the end if there is none.
     fn find(&mut self, wanted: &[u8]) -> Option<usize> {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
@@ -131,7 +130,7 @@ impl<'t> Outline<'t> {
     }
 }
 
-/// The place of the quote that ends those that begin at `start`.
+/// Returns the position of the quote that closes the one at `start`.
 fn end_of_quotes(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     while *bytes.get(at)? != bytes[start] {
@@ -140,7 +139,7 @@ fn end_of_quotes(bytes: &[u8], start: usize) -> Option<usize> {
     Some(at)
 }
 
-/// The parts between commas, without surrounding blanks; none if the text is blank.
+/// Returns the parts between commas, without surrounding blanks; none if the text is blank.
 fn split(text: &str) -> Option<Vec<&str>> {
     if text.trim().is_empty() {
         return Some(Vec::new());
@@ -162,7 +161,7 @@ fn split(text: &str) -> Option<Vec<&str>> {
     }
 }
 
-/// Key and value.
+/// Splits an entry into key and value.
 fn split_pair(text: &str, separator: char) -> Option<(&str, &str)> {
     let at = Outline::new(text).find(&[u8::try_from(separator).ok()?])?;
     (at < text.len()).then(|| (text[..at].trim(), text[at + 1..].trim()))

@@ -9,19 +9,19 @@ use super::{not_a, out_of_range};
 use crate::exact::Exact;
 use crate::{SqlType, Value};
 
-/// A decimal number as it is written, without blanks and underscores: [sign] digits [. digits] [e exponent].
+/// A decimal number as written, without blanks and underscores: [sign] digits [. digits] [e exponent].
 pub(crate) struct Written {
     negative: bool,
     /// All digits, without leading zeros.
     digits: Vec<u8>,
-    /// Number of digits before the point; negative if zeros follow the point first.
+    /// Number of digits before the point; negative if zeros come first after the point.
     whole: i64,
-    /// True if it has an exponent.
+    /// True if the number has an exponent.
     pub(crate) has_exponent: bool,
 }
 
 impl Written {
-    /// `None` if the text isn't one.
+    /// Parses a number; `None` if the text isn't one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (negative, unsigned) = split_sign(text);
         let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
@@ -43,13 +43,13 @@ impl Written {
         Some(Self { negative, digits, whole, has_exponent: exponent.is_some() })
     }
 
-    /// Rounded half away from zero to `scale` digits after the point; `None` if it is longer than 128 bits.
+    /// Rounds half away from zero to `scale` digits after the point; `None` beyond 128 bits.
     pub(crate) fn rounded(&self, scale: u8) -> Option<Exact> {
         let kept = self.whole.saturating_add(i64::from(scale));
         let mut magnitude = 0u128;
         if kept >= 0 && !self.digits.is_empty() {
             let kept = usize::try_from(kept).ok()?;
-            // 128 bits are less than 40 digits, and the first one isn't zero.
+            // 128 bits hold fewer than 40 digits, and the first one isn't zero.
             if kept >= 40 {
                 return None;
             }
@@ -64,7 +64,7 @@ impl Written {
         Some(Exact { negative: self.negative, magnitude, scale })
     }
 
-    /// Digits in total and after the point, of the DECIMAL that it is exactly, if it is at least one digit long.
+    /// Digits in total and after the point of the DECIMAL that holds it exactly; at least one in total.
     pub(crate) fn decimal_digits(&self) -> (i64, i64) {
         let count = i64::try_from(self.digits.len()).expect("texts are shorter than 2^63");
         let scale = (count - self.whole).max(0);
@@ -79,7 +79,7 @@ fn split_sign(text: &str) -> (bool, &str) {
     }
 }
 
-/// Exponents beyond what any number needs are cut, which changes no result.
+/// Parses an exponent. Exponents beyond what any number needs are clamped, which changes no result.
 fn parse_exponent(text: &str) -> Option<i64> {
     let (negative, text) = split_sign(text);
     let mut digits = Vec::with_capacity(text.len());
@@ -106,8 +106,8 @@ fn push_digits(digits: &mut Vec<u8>, text: &str) -> Option<()> {
     (text.is_empty() || after_digit).then_some(())
 }
 
-/// An integer written with a prefix: `0x2A`, `0o52`, `0b101010`. `None` if the text isn't one, else its magnitude, which
-/// is missing beyond 128 bits.
+/// Parses an integer with a prefix: `0x2A`, `0o52`, `0b101010`. `None` if the text isn't one, else its sign and
+/// magnitude, which is `None` beyond 128 bits.
 pub(crate) fn parse_prefixed(text: &str) -> Option<(bool, Option<u128>)> {
     let (negative, unsigned) = split_sign(text);
     let (prefix, digits) = unsigned.split_at_checked(2)?;
@@ -133,7 +133,7 @@ pub(crate) fn parse_prefixed(text: &str) -> Option<(bool, Option<u128>)> {
     (after_digit && !digits.is_empty()).then_some((negative, magnitude))
 }
 
-/// Integers and decimals.
+/// Parses integers and decimals.
 pub(super) fn parse_exact(text: &str, ty: &SqlType) -> Result<Value> {
     let trimmed = text.trim();
     let exact = match parse_prefixed(trimmed) {
@@ -146,7 +146,7 @@ pub(super) fn parse_exact(text: &str, ty: &SqlType) -> Result<Value> {
     exact.and_then(|exact| exact.to_value(ty)).ok_or_else(|| out_of_range(trimmed, ty))
 }
 
-/// REAL and DOUBLE, correctly rounded.
+/// Parses REAL and DOUBLE, correctly rounded.
 pub(super) fn parse_float(text: &str, ty: &SqlType) -> Result<Value> {
     let trimmed = text.trim();
     let (_, unsigned) = split_sign(trimmed);
@@ -159,7 +159,7 @@ pub(super) fn parse_float(text: &str, ty: &SqlType) -> Result<Value> {
     if value.is_infinite() && !is_word { Err(out_of_range(trimmed, ty)) } else { Ok(Value::Float(value)) }
 }
 
-/// A number as Rust writes it, rounded once to the precision of the type.
+/// Parses a number in Rust's notation, rounded once to the precision of the type.
 pub(crate) fn read_float(text: &str, ty: &SqlType) -> Option<f64> {
     if *ty == SqlType::Real { text.parse::<f32>().ok().map(f64::from) } else { text.parse().ok() }
 }
@@ -183,8 +183,8 @@ pub(super) fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
     write!(out, "{whole}{point}{fraction}").expect("strings take everything");
 }
 
-/// The shortest digits that are read as the same number; with an exponent beyond 16 digits before and 5 after the
-/// point.
+/// Appends the shortest digits that read back as the same number; with an exponent beyond 16 digits before and 5 after
+/// the point.
 pub(super) fn write_float(out: &mut String, value: f64, is_real: bool) {
     if !value.is_finite() {
         return out.push_str(if value.is_nan() {
@@ -201,7 +201,7 @@ pub(super) fn write_float(out: &mut String, value: f64, is_real: bool) {
     write_shortest(out, &shortest(value.abs(), is_real));
 }
 
-/// The shortest digits that are read as the same number: `1.5e3`.
+/// Returns the shortest digits that read back as the same number: `1.5e3`.
 pub(crate) fn shortest(value: f64, is_real: bool) -> String {
     if is_real { format!("{:e}", value as f32) } else { format!("{value:e}") }
 }

@@ -1,6 +1,6 @@
-//! Reading a text from left to right.
+//! Reads a text from left to right.
 
-/// What is left of a text.
+/// The rest of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scan<'t> {
     rest: &'t str,
@@ -38,7 +38,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Takes a sign; true if it is a minus.
+    /// Takes a sign; true for a minus.
     pub(super) fn sign(&mut self) -> Option<bool> {
         if self.eat('-') {
             Some(true)
@@ -49,17 +49,17 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Takes all digits that are next; maybe none.
+    /// Takes all digits that come next, possibly none.
     pub(super) fn digits(&mut self) -> &'t str {
         self.take_while(|c| c.is_ascii_digit())
     }
 
-    /// Takes all letters that are next; maybe none.
+    /// Takes all letters that come next, possibly none.
     pub(super) fn word(&mut self) -> &'t str {
         self.take_while(char::is_alphabetic)
     }
 
-    /// Takes everything up to the next blank; maybe nothing.
+    /// Takes everything up to the next blank, possibly nothing.
     pub(super) fn until_blank(&mut self) -> &'t str {
         self.take_while(|c| !c.is_whitespace())
     }
@@ -77,12 +77,12 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// Digits as a number.
+/// Converts digits to a number.
 pub(super) fn number(digits: &str) -> Option<i64> {
     digits.parse().ok()
 }
 
-/// The digits after a point as a number of `places` digits, rounded; 10^`places` if it rounds up to one.
+/// Converts the digits after a point to a number of `places` digits, rounded; 10^`places` if it rounds up to one.
 pub(super) fn rounded_fraction(digits: &str, places: usize) -> i64 {
     let digit = |at: usize| digits.as_bytes().get(at).map_or(0, |byte| i64::from(byte - b'0'));
     let kept = (0..places).fold(0, |sum, at| sum * 10 + digit(at));

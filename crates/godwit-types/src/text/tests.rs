@@ -1,7 +1,7 @@
 use super::*;
 use crate::SqlType as T;
 
-/// Reads, writes, and reads what was written again.
+/// Reads and writes a value, and reads back what was written.
 fn round_trip(text: &str, ty: &T) -> String {
     let value = parse_value(text, ty).unwrap_or_else(|error| panic!("{text}: {error}"));
     let written = format_value(&value, ty);
@@ -274,7 +274,7 @@ fn json() {
         &T::Json,
         &["", "{", "[1,]", "{\"a\"}", "{a: 1}", "01", "1.", "nul", "\"\n\"", "[1] 2", "]", "[}", "{\"a\": 1,}", "'a'"],
     );
-    // Depth costs a byte each, no stack.
+    // Each level costs a byte, no stack.
     let deep = "[".repeat(200_000) + &"]".repeat(200_000);
     assert!(parse_value(&deep, &T::Json).is_ok());
 }
@@ -351,7 +351,7 @@ fn messages() {
     assert!(parse_value(&long, &T::Integer).unwrap_err().message().len() < 100);
 }
 
-/// Prefixes of valid texts, and texts with one character changed, end in a value or an error.
+/// Prefixes of valid texts, and texts with one changed character, give a value or an error.
 #[test]
 fn no_text_panics() {
     let texts = [

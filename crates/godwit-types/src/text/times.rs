@@ -1,6 +1,6 @@
 //! Dates, times and timestamps as text.
 //!
-//! One reader takes them all, `[date] [time] [zone] [BC]`, and each type uses the parts that it needs, as in
+//! One parser handles them all, `[date] [time] [zone] [BC]`, and each type uses the parts that it needs, as in
 //! PostgreSQL: a DATE ignores the time, a TIME the date.
 
 use std::fmt::Write;
@@ -44,11 +44,11 @@ struct Clock<'t> {
 /// Why a text isn't a date or time.
 #[derive(Debug)]
 enum Flaw<'t> {
-    /// It has another form.
+    /// The text has another form.
     Form,
     /// There is no such month, day, hour, minute or second.
     Field(&'static str),
-    /// The time zone isn't known.
+    /// The time zone is unknown.
     Zone(&'t str),
 }
 
@@ -77,16 +77,16 @@ pub(super) fn parse_time(text: &str) -> Result<Value> {
     let moment = read(text).map_err(|flaw| flaw.error(text, &ty))?;
     let clock = moment.time.ok_or_else(|| not_a(text, &ty))?;
     let micros = clock.seconds * MICROS_PER_SECOND + rounded_fraction(clock.fraction, 6);
-    // Unlike PostgreSQL, there is no 24:00:00: Arrow, in which results are handed out, has none.
+    // Unlike PostgreSQL, there is no 24:00:00: results are Arrow, which has none.
     if micros < MICROS_PER_DAY { Ok(Value::Time(micros)) } else { Err(out_of_range(text.trim(), &ty)) }
 }
 
-/// A TIMESTAMP of a kind; one with a time zone is in UTC unless the text specifies another.
+/// Parses a TIMESTAMP of any kind; one with a time zone is in UTC unless the text specifies another.
 pub(super) fn parse_timestamp(text: &str, ty: &SqlType) -> Result<Value> {
     parse_timestamp_in(text, ty, &TimeZone::UTC)
 }
 
-/// A TIMESTAMP WITH TIME ZONE, in a zone unless the text specifies another.
+/// Parses a TIMESTAMP WITH TIME ZONE, in `zone` unless the text specifies another.
 pub(crate) fn parse_moment(text: &str, zone: &TimeZone) -> Result<Value> {
     parse_timestamp_in(text, &SqlType::TimestampTz, zone)
 }
@@ -127,7 +127,7 @@ fn read(text: &str) -> std::result::Result<Moment<'_>, Flaw<'_>> {
         scan.skip_blanks();
     }
     moment.zone = match read_zone(&mut scan) {
-        // After a date alone, a word is hardly meant as a time zone.
+        // After a date alone, a word is unlikely to be a time zone.
         Err(Flaw::Zone(_)) if moment.time.is_none() => return Err(Flaw::Form),
         zone => zone?,
     };
@@ -266,7 +266,7 @@ pub(super) fn write_time(out: &mut String, micros: i64) {
     write_clock(out, seconds, fraction, 6);
 }
 
-/// `HH:MM:SS` and the fraction, without trailing zeros. Intervals may have more hours than a day.
+/// Writes `HH:MM:SS` and the fraction, without trailing zeros. Intervals may have more hours than a day.
 pub(super) fn write_clock(out: &mut String, seconds: i64, fraction: i64, places: usize) {
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     let mut text = *b"00:00:00";
@@ -286,17 +286,17 @@ pub(super) fn write_clock(out: &mut String, seconds: i64, fraction: i64, places:
     }
 }
 
-/// Date and time; for a TIMESTAMP WITH TIME ZONE those of UTC, with its offset.
+/// Writes date and time; for a TIMESTAMP WITH TIME ZONE those in UTC, with its offset.
 pub(super) fn write_timestamp(out: &mut String, ticks: i64, ty: &SqlType) {
     match ty {
         SqlType::TimestampTz => write_moment(out, ticks, &TimeZone::UTC),
-        // A division by a constant is none.
+        // Dividing by a constant needs no division.
         SqlType::Timestamp => write_date_and_time(out, ticks, MICROS_PER_SECOND, None),
         _ => write_date_and_time(out, ticks, ticks_per_second(ty), None),
     }
 }
 
-/// Date and time in a zone, and its offset from UTC at that moment.
+/// Writes date and time in a zone, and the offset from UTC at that moment.
 pub(crate) fn write_moment(out: &mut String, micros: i64, zone: &TimeZone) {
     write_date_and_time(out, micros, MICROS_PER_SECOND, Some(zone.offset_at(micros)));
 }
