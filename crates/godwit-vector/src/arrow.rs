@@ -11,7 +11,7 @@ use godwit_common::{Error, Result};
 
 use crate::{Bitmap, Data, Dictionary, Flat, Heaps, PhysicalType, StrColumn, StrView, Vector};
 
-/// The values of an Arrow array in their natural physical type.
+/// Converts an Arrow array to a vector of its natural physical type.
 pub fn from_arrow(array: &ArrayRef) -> Result<Vector> {
     match array.as_any_dictionary_opt() {
         Some(dictionary) => {
@@ -22,9 +22,9 @@ pub fn from_arrow(array: &ArrayRef) -> Result<Vector> {
     }
 }
 
-/// The codes of a dictionary array whose values are those of `dictionary`.
+/// Converts a dictionary array, whose values are those of `dictionary`, to a vector of codes.
 pub fn from_arrow_codes(array: &ArrayRef, dictionary: &Arc<Dictionary>) -> Result<Vector> {
-    // Without values there are no codes: all is NULL.
+    // An empty dictionary has no codes: every row is NULL.
     if dictionary.is_empty() {
         return Ok(Vector::null(dictionary.values().physical(), array.len()));
     }
@@ -120,7 +120,7 @@ fn flat_of(array: &ArrayRef) -> Result<Flat> {
     })
 }
 
-/// Views of strings that are in `heaps` (short ones are copied into their views).
+/// Builds a column of strings that lie in `heaps` (short ones are copied into their views).
 fn strings_of<'a>(strings: impl Iterator<Item = &'a [u8]>, heaps: Heaps) -> Flat {
     // SAFETY: Arrow buffers don't move while a reference to the array lives, and `heaps` holds one.
     Flat::Str(unsafe { StrColumn::new(strings.map(StrView::new).collect(), heaps) })
@@ -131,8 +131,8 @@ fn bitmap_of(bits: &BooleanBuffer) -> Bitmap {
     Bitmap::from_words(chunks.iter_padded().collect(), bits.len())
 }
 
-/// The rows of a vector as an Arrow array of type `logical`. Integers of another width are widened or narrowed; the
-/// plan guarantees that they fit.
+/// Converts a vector to an Arrow array of type `logical`. Integers of another width are widened or narrowed; the plan
+/// guarantees that they fit.
 pub fn to_arrow(vector: &Vector, logical: &DataType) -> Result<ArrayRef> {
     let nulls = nulls_of(vector);
     if let DataType::Dictionary(_, values) = logical {
@@ -190,7 +190,7 @@ fn flat_buffer<T: crate::Native>(flat: &Flat) -> ScalarBuffer<T> {
     T::of(flat).unwrap_or_else(|| panic!("expected {:?}, found {:?}", T::PHYSICAL, flat.physical())).clone()
 }
 
-/// Integers as `T`: shared if they are of that type, else cast one by one.
+/// Returns integers as `T`: shared if they already have that type, else cast one by one.
 fn integers<T: crate::Native + TryFromAny>(flat: &Flat) -> ScalarBuffer<T> {
     if let Some(values) = T::of(flat) {
         return values.clone();
@@ -263,15 +263,15 @@ fn strings_to_arrow(strings: &StrColumn, vector: &Vector, logical: &DataType) ->
     })
 }
 
-/// Longest buffer of string views: their offsets have 32 bits, one of which some programs treat as a sign.
+/// Maximum size of a buffer of string views: offsets have 32 bits, and some programs treat the top one as a sign.
 const VIEW_BUFFER_BYTES_MAX: usize = i32::MAX as usize;
 
-/// The strings of a vector as views of buffers of their own.
+/// Copies the long strings of a vector into new buffers, and returns views of them.
 fn string_views(strings: &StrColumn, vector: &Vector) -> Result<StringViewArray> {
     let mut views: Vec<u128> = Vec::with_capacity(strings.len());
     let (mut buffers, mut buffer): (Vec<Vec<u8>>, Vec<u8>) = Default::default();
-    // Whether all strings begin at a character boundary; that their bytes are valid is checked for many strings at
-    // once.
+    // Whether all strings begin at a character boundary; whether their bytes are valid UTF-8 is checked for many
+    // strings at once.
     let mut begin_well = true;
     for (row, view) in strings.views().iter().enumerate() {
         if !vector.is_valid(row) {
@@ -283,7 +283,7 @@ fn string_views(strings: &StrColumn, vector: &Vector) -> Result<StringViewArray>
             if !view.is_inline_ascii() {
                 std::str::from_utf8(string).map_err(|_| no_utf8())?;
             }
-            // Inline, both kinds of views are the same.
+            // Inline views have the same layout in both.
             views.push(view.bits());
             continue;
         }
@@ -300,7 +300,7 @@ fn string_views(strings: &StrColumn, vector: &Vector) -> Result<StringViewArray>
         return Err(no_utf8());
     }
     let buffers: Vec<Buffer> = buffers.into_iter().filter(|buffer| !buffer.is_empty()).map(Buffer::from_vec).collect();
-    // SAFETY: each view is inline, or has the length, the first four bytes and the place of a string in its buffer.
+    // SAFETY: each view is inline, or has the length, the first four bytes and the offset of a string in its buffer.
     // Buffers are UTF-8 and their strings begin at a character boundary, so they end at one, too.
     Ok(unsafe { StringViewArray::new_unchecked(views.into(), buffers, nulls_of(vector)) })
 }
@@ -314,9 +314,9 @@ fn nulls_of(vector: &Vector) -> Option<NullBuffer> {
     Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(validity.words().to_vec()), 0, validity.len())))
 }
 
-/// True if the vector's rows are codes of a shared dictionary.
+/// Access to dictionary codes.
 impl Vector {
-    /// The codes and the dictionary, if this is a dictionary vector.
+    /// Returns the codes and the dictionary, if this is a dictionary vector.
     pub fn as_dictionary(&self) -> Option<(&[u32], &Arc<Dictionary>)> {
         match self.data() {
             Data::Dictionary(codes, dictionary) => Some((codes, dictionary)),

@@ -1,6 +1,6 @@
 //! Validity as 64-bit words: a set bit is a value, a clear bit is NULL. Bits past the length are clear.
 
-/// A bit per row.
+/// One bit per row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bitmap {
     words: Vec<u64>,
@@ -8,14 +8,14 @@ pub struct Bitmap {
 }
 
 impl Bitmap {
-    /// `len` equal bits.
+    /// Creates `len` equal bits.
     pub fn filled(len: usize, value: bool) -> Self {
         let mut bitmap = Self { words: vec![if value { u64::MAX } else { 0 }; len.div_ceil(64)], len };
         bitmap.clear_tail();
         bitmap
     }
 
-    /// From words; bits past `len` are cleared.
+    /// Creates a bitmap from words; bits past `len` are cleared.
     pub fn from_words(mut words: Vec<u64>, len: usize) -> Self {
         words.resize(len.div_ceil(64), 0);
         let mut bitmap = Self { words, len };
@@ -23,7 +23,7 @@ impl Bitmap {
         bitmap
     }
 
-    /// One bit per call of `bit(row)`.
+    /// Creates a bitmap from one call of `bit(row)` per bit.
     pub fn from_fn(len: usize, mut bit: impl FnMut(usize) -> bool) -> Self {
         let mut words = Vec::with_capacity(len.div_ceil(64));
         for start in (0..len).step_by(64) {
@@ -50,7 +50,7 @@ impl Bitmap {
         self.len
     }
 
-    /// True without bits.
+    /// True if there are no bits.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -60,7 +60,7 @@ impl Bitmap {
         &self.words
     }
 
-    /// Bit `row`.
+    /// Returns bit `row`.
     #[inline]
     pub fn get(&self, row: usize) -> bool {
         debug_assert!(row < self.len);
@@ -89,14 +89,14 @@ impl Bitmap {
         self.count_ones() == self.len
     }
 
-    /// Bitwise and of two bitmaps of one length.
+    /// Bitwise AND of two bitmaps of equal length.
     pub fn and(&self, other: &Bitmap) -> Bitmap {
         assert_eq!(self.len, other.len);
         let words = self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect();
         Bitmap { words, len: self.len }
     }
 
-    /// Bits `offset .. offset + len`.
+    /// Returns bits `offset .. offset + len`.
     pub fn slice(&self, offset: usize, len: usize) -> Bitmap {
         assert!(offset + len <= self.len);
         let (first, shift) = (offset / 64, offset % 64);
@@ -110,12 +110,12 @@ impl Bitmap {
         Bitmap::from_words(words, len)
     }
 
-    /// The bits at `rows`, in that order.
+    /// Returns the bits at `rows`, in that order.
     pub fn take(&self, rows: &[u32]) -> Bitmap {
         Bitmap::from_fn(rows.len(), |i| self.get(rows[i] as usize))
     }
 
-    /// The bits as 0/1 bytes.
+    /// Returns the bits as 0/1 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         (0..self.len).map(|row| self.get(row) as u8).collect()
     }

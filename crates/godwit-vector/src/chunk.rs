@@ -7,8 +7,8 @@ use crate::Vector;
 /// Positions of a chunk's rows in the vectors of a group of columns: dense, unsorted, may repeat.
 pub type Selection = ScalarBuffer<u32>;
 
-/// More selections than this in one chunk and the smallest group of columns is gathered instead
-/// (chunk-compaction paper, figure 13: composing selections costs more than copying from about eight on).
+/// Maximum number of selections in a chunk; beyond it, the smallest group of columns is gathered instead
+/// (chunk-compaction paper, figure 13: from about eight on, composing selections costs more than copying).
 const SELECTIONS_MAX: usize = 8;
 
 /// A column of a chunk: row `i` is `vector[sel[i]]`, or `vector[i]` without a selection.
@@ -49,7 +49,7 @@ impl Chunk {
         self.len
     }
 
-    /// True without rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -59,13 +59,13 @@ impl Chunk {
         self.columns.len()
     }
 
-    /// Column `index` as it is.
+    /// Returns column `index` as it is.
     pub fn column(&self, index: usize) -> ColumnView<'_> {
         let column = &self.columns[index];
         ColumnView { vector: &column.vector, selection: column.selection.map(|s| &self.selections[s][..]) }
     }
 
-    /// Column `index` with one value per row of the chunk: gathered if it is under a selection, else shared.
+    /// Returns column `index` with one value per row of the chunk: gathered if it is under a selection, else shared.
     pub fn dense(&self, index: usize) -> Vector {
         let view = self.column(index);
         match view.selection {
@@ -74,13 +74,13 @@ impl Chunk {
         }
     }
 
-    /// All columns dense.
+    /// Returns all columns, dense.
     pub fn dense_columns(&self) -> Vec<Vector> {
         (0..self.width()).map(|index| self.dense(index)).collect()
     }
 
     /// Keeps the rows at `rows` (any order, repeats allowed) without touching the columns: each selection is composed
-    /// once, columns without one share a new one.
+    /// once, and columns without a selection share a new one.
     pub fn select(&mut self, rows: &[u32]) {
         debug_assert!(rows.iter().all(|&row| (row as usize) < self.len));
         for selection in &mut self.selections {
@@ -96,7 +96,7 @@ impl Chunk {
         self.bound_selections();
     }
 
-    /// Keeps rows `offset .. offset + len`.
+    /// Returns rows `offset .. offset + len`.
     pub fn slice(&self, offset: usize, len: usize) -> Chunk {
         assert!(offset + len <= self.len);
         let columns = self
@@ -120,7 +120,7 @@ impl Chunk {
         self.columns.push(Column { vector, selection: None });
     }
 
-    /// The columns at `indices`, in that order.
+    /// Returns the columns at `indices`, in that order.
     pub fn project(&self, indices: &[usize]) -> Chunk {
         let mut renumbered: Vec<Option<usize>> = vec![None; self.selections.len()];
         let mut selections = Vec::new();
@@ -140,7 +140,7 @@ impl Chunk {
         Chunk { len: self.len, columns, selections }
     }
 
-    /// The columns of both side by side; both have the same number of rows.
+    /// Puts the columns of both chunks side by side; both have the same number of rows.
     pub fn zip(mut self, right: Chunk) -> Chunk {
         assert_eq!(self.len, right.len);
         let offset = self.selections.len();
@@ -152,7 +152,7 @@ impl Chunk {
         self
     }
 
-    /// The same rows with every column dense.
+    /// Returns the same rows with every column dense.
     pub fn flattened(&self) -> Chunk {
         Chunk::new(self.dense_columns(), self.len)
     }

@@ -1,8 +1,8 @@
 //! Rows of several chunks, copied into one.
 //!
 //! Columns whose pieces are codes of one dictionary stay codes. Strings are shared as long as their heaps are among
-//! those of the first piece, and copied otherwise: a few rows that survive must not keep alive the large buffers of all
-//! the rows that didn't.
+//! those of the first piece, and copied otherwise: a few surviving rows must not keep alive the large buffers of all
+//! the rows that were filtered out.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct ChunkBuilder {
 }
 
 impl ChunkBuilder {
-    /// A builder of chunks of at most `capacity` rows.
+    /// Creates a builder of chunks of at most `capacity` rows.
     pub fn new(capacity: usize) -> Self {
         Self { columns: Vec::new(), len: 0, capacity, all: Vec::new() }
     }
@@ -34,17 +34,17 @@ impl ChunkBuilder {
         self.len
     }
 
-    /// True without rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many more rows there is room for.
+    /// Number of rows that still fit.
     pub fn room(&self) -> usize {
         self.capacity - self.len
     }
 
-    /// Size of the strings that were copied.
+    /// Bytes of copied strings.
     pub fn copied_bytes(&self) -> usize {
         let copied = |column: &ColumnBuilder| match &column.values {
             Values::Strings(strings) => strings.blocks.iter().map(Vec::len).sum(),
@@ -72,7 +72,7 @@ impl ChunkBuilder {
         self.len += len;
     }
 
-    /// The rows so far; the builder is empty again.
+    /// Returns the rows so far and empties the builder.
     pub fn finish(&mut self) -> Chunk {
         let len = std::mem::take(&mut self.len);
         let columns = self.columns.drain(..).map(|column| column.finish(len)).collect();
@@ -82,12 +82,12 @@ impl ChunkBuilder {
 
 struct ColumnBuilder {
     values: Values,
-    /// `None` while there was no NULL; as long as the capacity.
+    /// `None` if there was no NULL so far; as long as the capacity.
     validity: Option<Bitmap>,
 }
 
 enum Values {
-    /// No row yet.
+    /// No rows yet.
     None,
     Codes(Vec<u32>, Arc<Dictionary>),
     Strings(Strings),
@@ -130,7 +130,7 @@ impl ColumnBuilder {
 }
 
 impl Values {
-    /// Makes room for values that aren't codes of one dictionary.
+    /// Decodes the rows so far, for values that aren't codes of the same dictionary.
     fn decode(&mut self, capacity: usize, physical: PhysicalType) {
         let (codes, dictionary) = match std::mem::replace(self, Values::None) {
             Values::None => (Vec::new(), None),
@@ -166,13 +166,13 @@ impl Values {
     }
 }
 
-/// Strings with few heaps.
+/// Strings of a few heaps.
 #[derive(Default)]
 struct Strings {
     views: Vec<StrView>,
     /// The heaps of the first piece, whose strings are shared.
     shared: Option<Heaps>,
-    /// Copied strings. A block never grows beyond its capacity, so that its bytes stay where they are.
+    /// Copied strings. A block never grows beyond its capacity, so its bytes don't move.
     blocks: Vec<Vec<u8>>,
 }
 
@@ -201,8 +201,8 @@ impl Strings {
     fn finish(self) -> StrColumn {
         let copied = self.blocks.into_iter().map(|block| Arc::new(Buffer::from_vec(block)) as Heap);
         let heaps = Heaps::many(self.shared.iter().flat_map(|heaps| heaps.as_slice()).cloned().chain(copied).collect());
-        // SAFETY: each view is inline, of the shared heaps, or points into a block, whose allocation becomes a heap as
-        // it is.
+        // SAFETY: each view is inline, points into a shared heap, or points into a block, whose allocation becomes a
+        // heap as it is.
         unsafe { StrColumn::new(self.views, heaps) }
     }
 }
@@ -213,7 +213,7 @@ mod tests {
 
     use super::*;
 
-    /// A column of each kind, with values that tell the piece and the row.
+    /// A column of each kind, with values that identify the piece and the row.
     fn piece(number: usize, rows: usize, dictionary: &Arc<Dictionary>, selected: &[u32], with_nulls: bool) -> Chunk {
         let validity = || with_nulls.then(|| Bitmap::from_fn(rows, |row| row % 3 != number % 3));
         let text = |row: usize| format!("a string of piece {number} that is long, row {row}");

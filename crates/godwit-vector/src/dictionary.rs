@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::str_view::StrView;
 use crate::vector::Flat;
 
-/// Entries at which [`Dictionary::bytes`] looks, at most.
+/// Maximum number of entries that [`Dictionary::bytes`] samples.
 const ENTRIES_SAMPLED: usize = 256;
 
-/// The distinct values that the codes of a dictionary vector stand for. Never holds NULL: NULL is in the vector.
+/// The distinct values that the codes of a dictionary vector stand for. Never holds NULL: NULLs are in the vector.
 ///
 /// Vectors with the same dictionary *identity* compare by code. If the dictionary is `ordered`, codes sort as values.
 pub struct Dictionary {
@@ -18,18 +18,18 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// A dictionary with a new identity.
+    /// Creates a dictionary with a new identity.
     pub fn new(values: Flat, ordered: bool) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         Self { values, id: NEXT_ID.fetch_add(1, Ordering::Relaxed), ordered }
     }
 
-    /// The values; code `c` stands for row `c`.
+    /// The values; code `c` stands for value `c`.
     pub fn values(&self) -> &Flat {
         &self.values
     }
 
-    /// Tells a memory trace that the values of these codes were read, one after the other.
+    /// Tells the memory trace that the values of these codes were read, one after the other.
     pub fn note_loads(&self, codes: &[u32]) {
         godwit_trace::loads(|loads| {
             let (first, width) = self.values.memory();
@@ -42,12 +42,12 @@ impl Dictionary {
         self.values.len()
     }
 
-    /// True without values.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// About how many bytes its entries take: of strings, the lengths of some.
+    /// Estimates the bytes of the entries; the lengths of strings are sampled.
     pub fn bytes(&self) -> u64 {
         let Flat::Str(strings) = &self.values else {
             return (self.len() * self.values.physical().width_bytes()) as u64;
@@ -60,7 +60,7 @@ impl Dictionary {
         (self.len() * size_of::<StrView>() + self.len() * long_bytes / entries.max(1)) as u64
     }
 
-    /// Unique in the process: caches of work done per entry are keyed by it.
+    /// Unique in the process: caches of per-entry work are keyed by it.
     pub fn id(&self) -> u64 {
         self.id
     }

@@ -7,8 +7,8 @@
 //!                    └─ Flat | Constant | Dictionary(codes, shared Dictionary)
 //! ```
 //!
-//! Row `i` of a column is `vector[sel[i]]`, or `vector[i]` when the column carries no selection. Filters and joins
-//! rewrite the few selections of a chunk and never touch the columns (chunk-compaction paper, section 5).
+//! Row `i` of a column is `vector[sel[i]]`, or `vector[i]` if the column has no selection. Filters and joins rewrite
+//! the few selections of a chunk and never touch the columns (chunk-compaction paper, section 5).
 //!
 //! Kernels take *dense* vectors ([`Chunk::dense`]); a predicate on a dictionary vector is evaluated once per entry.
 //! Vectors carry physical types only; what a value means (scale, time zone, nullability) is in the plan's
@@ -40,6 +40,6 @@ pub use str_view::{Heap, Heaps, StrColumn, StrView};
 pub use types::{ColumnType, PhysicalType, RowType, ValueRange};
 pub use vector::{Data, Flat, Native, Vector};
 
-/// Most rows in a chunk: large enough to pay for interpretation, small enough that a few columns stay in the L1/L2
-/// cache (the paper's D).
+/// Maximum number of rows in a chunk: large enough to pay for interpretation, small enough that a few columns stay in
+/// the L1/L2 cache (the paper's D).
 pub const CHUNK_ROWS: usize = 2048;

@@ -14,28 +14,28 @@ use crate::{Heaps, Native, StrColumn, StrView};
 #[derive(Clone)]
 pub struct SharedBytes {
     bytes: Buffer,
-    /// All strings have the same heaps, so that those of several chunks can be concatenated without a copy.
+    /// Shared by all strings, to concatenate those of several chunks without a copy.
     heaps: Heaps,
 }
 
 impl SharedBytes {
-    /// The bytes of `owner`, which lives as long as this and all strings that point into them.
+    /// Shares the bytes of `owner`, which lives as long as this and all strings that point into them.
     pub fn new(owner: impl AsRef<[u8]> + Send + 'static) -> Self {
         let bytes = Buffer::from(Bytes::from_owner(owner));
         Self { heaps: Heaps::one(Arc::new(bytes.clone())), bytes }
     }
 
-    /// Some of the bytes, which keep all of them alive.
+    /// Returns a range of the bytes, which keeps all of them alive.
     ///
     /// # Panics
-    /// If the range isn't in them.
+    /// If the range is out of bounds.
     pub fn slice(&self, range: Range<usize>) -> Self {
         let bytes = self.bytes.slice_with_length(range.start, range.len());
         Self { heaps: Heaps::one(Arc::new(bytes.clone())), bytes }
     }
 
-    /// The values of a fixed width from `offset` on, in this machine's byte order, without a copy; `None` if the bytes
-    /// end before, or aren't aligned.
+    /// Returns the fixed-width values at `offset`, in this machine's byte order, without a copy; `None` if the bytes
+    /// end too early or aren't aligned.
     pub fn values<T: Native>(&self, offset: usize, count: usize) -> Option<ScalarBuffer<T>> {
         let bytes = count.checked_mul(size_of::<T>())?;
         let end = offset.checked_add(bytes)?;
@@ -43,8 +43,8 @@ impl SharedBytes {
         (end <= self.bytes.len() && is_aligned).then(|| ScalarBuffer::from(self.bytes.slice_with_length(offset, bytes)))
     }
 
-    /// The strings from `offset` on, in sequence, with these `lengths`; `None` if the bytes end before. Long ones share
-    /// the bytes.
+    /// Returns the consecutive strings at `offset` with these `lengths`; `None` if the bytes end too early. Long ones
+    /// share the bytes.
     pub fn strings(&self, offset: usize, lengths: &[u32]) -> Option<StrColumn> {
         let mut rest = self.bytes.as_slice().get(offset..)?;
         let mut views = Vec::with_capacity(lengths.len());

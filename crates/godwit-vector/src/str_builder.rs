@@ -1,8 +1,8 @@
-//! Building a sequence of strings.
+//! Builds a sequence of strings.
 
 use crate::StrColumn;
 
-/// Bytes of strings in a row, and where each of them ends.
+/// Bytes of consecutive strings, and the end of each.
 #[derive(Debug, Clone, Default)]
 pub struct StrBuilder {
     bytes: Vec<u8>,
@@ -10,7 +10,7 @@ pub struct StrBuilder {
 }
 
 impl StrBuilder {
-    /// No strings, with room for the ends of `strings` strings.
+    /// Creates an empty builder with room for the ends of `strings` strings.
     pub fn with_capacity(strings: usize) -> Self {
         Self { bytes: Vec::new(), ends: Vec::with_capacity(strings) }
     }
@@ -21,7 +21,7 @@ impl StrBuilder {
         self.ends.push(self.bytes.len());
     }
 
-    /// Appends the string that `write` appends to the bytes of those before.
+    /// Appends the string that `write` appends to the bytes of the previous ones.
     pub fn write<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         let written = write(&mut self.bytes);
         self.ends.push(self.bytes.len());
@@ -33,18 +33,18 @@ impl StrBuilder {
         self.ends.len()
     }
 
-    /// True without strings.
+    /// True if there are no strings.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// A string.
+    /// Returns string `index`.
     pub fn get(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.bytes[start..self.ends[index]]
     }
 
-    /// Removes all but the first strings.
+    /// Removes all but the first `strings` strings.
     pub fn truncate(&mut self, strings: usize) {
         self.ends.truncate(strings);
         self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
@@ -55,17 +55,17 @@ impl StrBuilder {
         &self.bytes
     }
 
-    /// Where each string ends in the bytes.
+    /// The end of each string in the bytes.
     pub fn ends(&self) -> &[usize] {
         &self.ends
     }
 
-    /// Memory held.
+    /// Bytes of memory held.
     pub fn allocated_bytes(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 
-    /// The strings, whose bytes stay where they are.
+    /// Returns the strings, without moving their bytes.
     pub fn finish(self) -> StrColumn {
         StrColumn::from_parts(self.bytes, &self.ends)
     }

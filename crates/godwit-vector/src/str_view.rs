@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Most comparisons are decided by the first eight bytes. Equal short strings are equal as 128-bit integers, because
-//! the padding is always zero. A view does not own what it points to; [`StrColumn`] pairs views with their [`Heaps`].
+//! the padding is always zero. A view doesn't own what it points to; [`StrColumn`] pairs views with their [`Heaps`].
 
 use std::any::Any;
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ use arrow_buffer::ScalarBuffer;
 use crate::StrBuilder;
 use crate::kernels::byte_array::short_view;
 
-/// Longest string that is stored in its view.
+/// Length of the longest string that is stored in its view.
 pub(crate) const INLINE_MAX: usize = 12;
 
 /// A string of up to 4 GiB: inline or by pointer.
@@ -28,8 +28,8 @@ pub(crate) const INLINE_MAX: usize = 12;
 pub struct StrView(u128);
 
 impl StrView {
-    /// A view of `bytes`. If they are longer than 12 bytes, the view points at them, and they must be kept alive as
-    /// long as it is read (see [`StrView::as_bytes`]).
+    /// Creates a view of `bytes`. If longer than 12 bytes, the view points to them, and they must be kept alive as long
+    /// as it is read (see [`StrView::as_bytes`]).
     #[inline]
     pub fn new(bytes: &[u8]) -> Self {
         let len = u32::try_from(bytes.len()).expect("strings are shorter than 4 GiB") as u128;
@@ -43,7 +43,7 @@ impl StrView {
         }
     }
 
-    /// The same string at another address.
+    /// Returns a view of the same string at another address.
     #[inline]
     pub fn with_pointer(self, pointer: *const u8) -> Self {
         debug_assert!(!self.is_inline());
@@ -82,7 +82,7 @@ impl StrView {
         self.0 as u64
     }
 
-    /// The first four bytes as an integer that orders strings, padded with zeros: where it is equal, the remaining
+    /// The first four bytes, padded with zeros, as an integer that orders strings: where it is equal, the remaining
     /// bytes decide.
     #[inline]
     pub fn prefix(self) -> u32 {
@@ -101,7 +101,7 @@ impl StrView {
         StrView(bits)
     }
 
-    /// Address of a long string's bytes.
+    /// The address of a long string's bytes.
     #[inline]
     pub fn pointer(self) -> *const u8 {
         debug_assert!(!self.is_inline());
@@ -111,8 +111,8 @@ impl StrView {
     /// The bytes.
     ///
     /// # Safety
-    /// If the view is not inline, the bytes that it points to must be alive and unchanged as long as
-    /// the result is used.
+    /// If the view is not inline, the bytes that it points to must stay alive and unchanged as long as the result is
+    /// used.
     #[inline]
     pub unsafe fn as_bytes(&self) -> &[u8] {
         let len = self.len();
@@ -120,12 +120,12 @@ impl StrView {
             // SAFETY: the view is 16 bytes long and `len` ≤ 12 bytes follow the 4 bytes of the length.
             unsafe { std::slice::from_raw_parts((self as *const Self).cast::<u8>().add(4), len) }
         } else {
-            // SAFETY: the caller keeps the pointed-to bytes alive.
+            // SAFETY: the caller keeps the bytes alive.
             unsafe { std::slice::from_raw_parts(self.pointer(), len) }
         }
     }
 
-    /// Equality of the strings.
+    /// Compares the strings for equality.
     ///
     /// # Safety
     /// As for [`StrView::as_bytes`], for both.
@@ -141,7 +141,7 @@ impl StrView {
         unsafe { self.0 == other.0 || self.as_bytes() == other.as_bytes() }
     }
 
-    /// Order of the strings by bytes.
+    /// Compares the strings by bytes.
     ///
     /// # Safety
     /// As for [`StrView::as_bytes`], for both.
@@ -173,7 +173,7 @@ impl std::fmt::Debug for StrView {
     }
 }
 
-/// Something that keeps string bytes alive: a decoded page, an Arrow buffer, a pinned page of the pool.
+/// An owner that keeps string bytes alive: a decoded page, an Arrow buffer, a pinned page of the pool.
 pub type Heap = Arc<dyn Any + Send + Sync>;
 
 /// The heaps that the views of a column point into. Cheap to clone.
@@ -181,7 +181,7 @@ pub type Heap = Arc<dyn Any + Send + Sync>;
 pub struct Heaps(Option<Arc<[Heap]>>);
 
 impl Heaps {
-    /// For columns whose strings are all inline.
+    /// No heaps, for columns whose strings are all inline.
     pub fn none() -> Self {
         Heaps(None)
     }
@@ -201,7 +201,7 @@ impl Heaps {
         self.0.as_deref().unwrap_or(&[])
     }
 
-    /// True if `other` keeps alive everything that these do.
+    /// True if `other` keeps alive everything that `self` does.
     pub(crate) fn are_within(&self, other: &Heaps) -> bool {
         match (&self.0, &other.0) {
             (None, _) => true,
@@ -210,7 +210,7 @@ impl Heaps {
         }
     }
 
-    /// All heaps of both, each once.
+    /// Returns all heaps of both, each once.
     pub fn union(&self, other: &Heaps) -> Heaps {
         let (mine, theirs) = (self.as_slice(), other.as_slice());
         let missing: Vec<Heap> = theirs.iter().filter(|t| !mine.iter().any(|m| Arc::ptr_eq(m, t))).cloned().collect();
@@ -240,19 +240,19 @@ impl StrColumn {
         Self { views: ScalarBuffer::from(raw), heaps }
     }
 
-    /// Copies strings into a heap of their own.
+    /// Copies strings into a new heap.
     pub fn from_strings<T: AsRef<[u8]>>(strings: impl IntoIterator<Item = T>) -> Self {
         let mut builder = StrBuilder::default();
         strings.into_iter().for_each(|string| builder.push(string.as_ref()));
         builder.finish()
     }
 
-    /// The strings stored in `bytes` in sequence, each up to one of the `ends`.
+    /// Creates a column of the strings stored consecutively in `bytes`, each ending at one of the `ends`.
     pub fn from_parts(bytes: Vec<u8>, ends: &[usize]) -> Self {
         Self::from_leased_parts(bytes, ends, ())
     }
 
-    /// The same, with what is to live as long as the bytes, such as the memory that was granted for them.
+    /// Like [`from_parts`](Self::from_parts); `lease`, such as granted memory, lives as long as the bytes.
     pub fn from_leased_parts(bytes: Vec<u8>, ends: &[usize], lease: impl Any + Send + Sync) -> Self {
         let mut start = 0;
         let view = |&end: &usize| {
@@ -296,7 +296,7 @@ impl StrColumn {
         self.views.len()
     }
 
-    /// True without strings.
+    /// True if there are no strings.
     pub fn is_empty(&self) -> bool {
         self.views.is_empty()
     }
@@ -314,27 +314,27 @@ impl StrColumn {
         &self.heaps
     }
 
-    /// String `row`.
+    /// Returns string `row`.
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         // SAFETY: the heaps that the views point into live as long as `self`.
         unsafe { self.views()[row].as_bytes() }
     }
 
-    /// All strings in order.
+    /// Iterates over all strings, in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         // SAFETY: the heaps that the views point into live as long as `self`.
         self.views().iter().map(|view| unsafe { view.as_bytes() })
     }
 
-    /// The strings at `rows`; the bytes are shared.
+    /// Returns the strings at `rows`; the bytes are shared.
     pub fn take(&self, rows: &[u32]) -> Self {
         let views = self.views();
         let taken: Vec<u128> = rows.iter().map(|&row| views[row as usize].bits()).collect();
         Self { views: ScalarBuffer::from(taken), heaps: self.heaps.clone() }
     }
 
-    /// The strings of both columns, concatenated; the bytes are shared.
+    /// Concatenates the strings of both columns; the bytes are shared.
     pub fn chained(&self, other: &StrColumn) -> Self {
         let mut views: Vec<u128> = Vec::with_capacity(self.len() + other.len());
         views.extend_from_slice(&self.views);
@@ -342,7 +342,7 @@ impl StrColumn {
         Self { views: ScalarBuffer::from(views), heaps: self.heaps.union(&other.heaps) }
     }
 
-    /// The strings at `rows` of [`chained`](Self::chained) columns; the bytes are shared.
+    /// Returns the strings at `rows` of [`chained`](Self::chained) columns; the bytes are shared.
     pub fn take_of_both(&self, other: &StrColumn, rows: &[u32]) -> Self {
         let view = |&row: &u32| match (row as usize).checked_sub(self.len()) {
             None => self.views[row as usize],
@@ -352,13 +352,13 @@ impl StrColumn {
         Self { views: ScalarBuffer::from(taken), heaps: self.heaps.union(&other.heaps) }
     }
 
-    /// Strings `offset .. offset + len`; everything is shared.
+    /// Returns strings `offset .. offset + len`; everything is shared.
     pub fn slice(&self, offset: usize, len: usize) -> Self {
         Self { views: self.views.slice(offset, len), heaps: self.heaps.clone() }
     }
 
-    /// The first of ascending strings that isn't below `string`; those before `start` are. Looks near `start` first, in steps
-    /// that double: for strings that are looked up in ascending order.
+    /// Finds the first of ascending strings that isn't below `string`; all before `start` are below it. Searches near
+    /// `start` first, in doubling steps: for strings that are looked up in ascending order.
     pub fn first_not_below(&self, start: usize, string: &[u8]) -> usize {
         let (mut low, mut step) = (start, 1);
         while low + step <= self.len() && self.get(low + step - 1) < string {

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, TimeUnit};
 use godwit_common::{Error, Result};
 
-/// Runs `$body` with the native type `$T` of an integer type (`Bool` as `u8`), or `$other` with what isn't one.
+/// Runs `$body` with the native type `$T` of an integer type (`Bool` as `u8`), or `$other` for any other type.
 #[macro_export]
 macro_rules! match_integer_type {
     ($physical:expr, $T:ident => $body:expr) => {
@@ -70,7 +70,7 @@ macro_rules! match_physical {
     };
 }
 
-/// How a value is represented in memory. Several logical types share one: DATE is `I32`, DECIMAL(15,2) is `I64`.
+/// The representation of a value in memory. Several logical types share one: DATE is `I32`, DECIMAL(15,2) is `I64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhysicalType {
     /// One byte, 0 or 1.
@@ -104,7 +104,7 @@ pub enum PhysicalType {
 }
 
 impl PhysicalType {
-    /// Width of a value in a row or a flat vector, in bytes. `Nested` has none.
+    /// Width of a value in a row or a flat vector, in bytes. Panics for `Nested`, which has none.
     pub fn width_bytes(self) -> usize {
         match self {
             PhysicalType::Bool | PhysicalType::I8 | PhysicalType::U8 => 1,
@@ -122,7 +122,7 @@ impl PhysicalType {
         matches!(self, I8 | I16 | I32 | I64 | I128 | U8 | U16 | U32 | U64)
     }
 
-    /// The physical type of a logical type when nothing is known about its values.
+    /// The physical type of a logical type if nothing is known about its values.
     pub fn natural(logical: &DataType) -> Result<PhysicalType> {
         Ok(match logical {
             DataType::Null | DataType::Boolean => PhysicalType::Bool,
@@ -160,10 +160,10 @@ impl PhysicalType {
     }
 }
 
-/// A proven bound of all non-NULL values of a column: unscaled decimals, days of dates, ticks of timestamps.
+/// Proven bounds of all non-NULL values of a column: unscaled decimals, days of dates, ticks of timestamps.
 ///
-/// It comes from statistics and interval arithmetic and is relied on: arithmetic skips overflow checks inside it and
-/// chooses the narrowest physical type that holds it. Readers verify what they decode against it.
+/// They come from statistics and interval arithmetic and are relied on: arithmetic skips overflow checks within them
+/// and chooses the narrowest physical type that holds them. Readers check decoded values against them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueRange {
     /// Smallest possible value.
@@ -202,7 +202,7 @@ impl ValueRange {
     }
 }
 
-/// What the plan knows about a column: its SQL type, the representation of its values in memory, and a proven bound.
+/// What the plan knows about a column: its SQL type, the representation of its values in memory, and proven bounds.
 ///
 /// `physical` may be narrower than the natural type: DECIMAL(38,4) is `I64` where `range` proves that this suffices.
 #[derive(Debug, Clone, PartialEq)]
@@ -213,7 +213,7 @@ pub struct ColumnType {
     pub physical: PhysicalType,
     /// False only if no NULL can occur.
     pub nullable: bool,
-    /// Proven bound; integers, decimals, dates and times only.
+    /// Proven bounds; integers, decimals, dates and times only.
     pub range: Option<ValueRange>,
 }
 
@@ -221,7 +221,7 @@ pub struct ColumnType {
 pub type RowType = Vec<ColumnType>;
 
 impl ColumnType {
-    /// A column whose SQL type is all that is known.
+    /// Creates the type of a column of which only the SQL type is known.
     pub fn new(logical: DataType, nullable: bool) -> Result<Self> {
         Ok(Self { physical: PhysicalType::natural(&logical)?, logical, nullable, range: None })
     }
@@ -234,7 +234,7 @@ impl ColumnType {
         }
     }
 
-    /// The bound of the values: the proven one, else that of the physical type; `None` if not an integer type.
+    /// Bounds of the values: the proven ones, else those of the physical type; `None` if it isn't an integer type.
     pub fn bound(&self) -> Option<ValueRange> {
         self.range.or_else(|| ValueRange::of_type(self.physical))
     }

@@ -11,7 +11,7 @@ use crate::{Bitmap, Dictionary, PhysicalType, StrColumn};
 #[derive(Clone)]
 #[allow(missing_docs, reason = "the variants are the physical types")]
 pub enum Flat {
-    /// 0 or 1 in a byte.
+    /// One byte per value, 0 or 1.
     Bool(ScalarBuffer<u8>),
     I8(ScalarBuffer<i8>),
     I16(ScalarBuffer<i16>),
@@ -29,13 +29,13 @@ pub enum Flat {
     Nested(ArrayRef),
 }
 
-/// Fixed-width values with a [`Flat`] variant of their own.
+/// Fixed-width values with their own [`Flat`] variant.
 pub trait Native: ArrowNativeType + Send + Sync {
     /// The physical type.
     const PHYSICAL: PhysicalType;
     /// Wraps values.
     fn into_flat(values: ScalarBuffer<Self>) -> Flat;
-    /// The values, if `flat` holds this type.
+    /// Returns the values, if `flat` holds this type.
     fn of(flat: &Flat) -> Option<&ScalarBuffer<Self>>;
 }
 
@@ -53,8 +53,8 @@ macro_rules! natives {
 natives!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, i128 => I128, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
          f32 => F32, f64 => F64);
 
-/// Runs `$body` with `$values` bound to the typed buffer of any fixed-width variant (`Bool` as `u8`), or `$str` with
-/// the string column, or `$nested` with the Arrow array.
+/// Runs `$body` with `$values` bound to the typed buffer of any fixed-width variant (`Bool` as `u8`), `$str` with the
+/// string column, or `$nested` with the Arrow array.
 #[macro_export]
 macro_rules! match_flat {
     ($flat:expr, $values:ident => $body:expr, $strings:ident => $str_body:expr, $array:ident => $nested_body:expr) => {
@@ -102,21 +102,21 @@ impl Flat {
         match_flat!(self, values => values.len(), strings => strings.len(), array => array.len())
     }
 
-    /// True without values.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Typed values.
+    /// Returns the typed values.
     ///
     /// # Panics
-    /// If the physical type is another one: a bug in the plan.
+    /// If the physical type differs: a bug in the plan.
     #[inline]
     pub fn values<T: Native>(&self) -> &[T] {
         T::of(self).unwrap_or_else(|| panic!("expected {:?}, found {:?}", T::PHYSICAL, self.physical()))
     }
 
-    /// The values of a nested column, as an array.
+    /// Returns the values of a nested column as an array.
     pub fn nested(&self) -> &ArrayRef {
         match self {
             Flat::Nested(array) => array,
@@ -124,7 +124,7 @@ impl Flat {
         }
     }
 
-    /// Boolean values as 0/1 bytes. Panics if the type is another one.
+    /// Returns booleans as 0/1 bytes. Panics if the type differs.
     #[inline]
     pub fn bools(&self) -> &[u8] {
         match self {
@@ -133,7 +133,7 @@ impl Flat {
         }
     }
 
-    /// Strings. Panics if the type is another one.
+    /// Returns the strings. Panics if the type differs.
     #[inline]
     pub fn strings(&self) -> &StrColumn {
         match self {
@@ -142,7 +142,7 @@ impl Flat {
         }
     }
 
-    /// `len` default values (zero, empty string); panics for nested types.
+    /// Creates `len` default values (zero, empty string); panics for nested types.
     pub fn zeros(physical: PhysicalType, len: usize) -> Flat {
         use PhysicalType as P;
         match physical {
@@ -163,7 +163,7 @@ impl Flat {
         }
     }
 
-    /// The values at `rows`, in that order.
+    /// Returns the values at `rows`, in that order.
     pub fn take(&self, rows: &[u32]) -> Flat {
         fn gather<T: ArrowNativeType>(values: &[T], rows: &[u32]) -> ScalarBuffer<T> {
             ScalarBuffer::from(rows.iter().map(|&row| values[row as usize]).collect::<Vec<T>>())
@@ -189,7 +189,7 @@ impl Flat {
         }
     }
 
-    /// Where the values begin, and the bytes of each; those of nested values are elsewhere.
+    /// The address of the first value, and the bytes per value; null and 0 for nested values.
     pub fn memory(&self) -> (*const u8, usize) {
         fn of<T>(values: &[T]) -> (*const u8, usize) {
             (values.as_ptr().cast(), size_of::<T>())
@@ -203,7 +203,7 @@ impl Flat {
         }
     }
 
-    /// Values `offset .. offset + len`; buffers are shared.
+    /// Returns values `offset .. offset + len`; buffers are shared.
     pub fn slice(&self, offset: usize, len: usize) -> Flat {
         match self {
             Flat::Bool(v) => Flat::Bool(v.slice(offset, len)),
@@ -245,35 +245,35 @@ pub struct Vector {
 }
 
 impl Vector {
-    /// A flat vector.
+    /// Creates a flat vector.
     pub fn flat(flat: Flat, validity: Option<Bitmap>) -> Self {
         let len = flat.len();
         Self::assemble(Data::Flat(flat), validity, len)
     }
 
-    /// A flat vector of fixed-width values.
+    /// Creates a flat vector of fixed-width values.
     pub fn from_values<T: Native>(values: Vec<T>, validity: Option<Bitmap>) -> Self {
         Self::flat(T::into_flat(values.into()), validity)
     }
 
-    /// A flat vector of booleans, 0 or 1 in each byte.
+    /// Creates a flat vector of booleans, 0 or 1 in each byte.
     pub fn from_bools(values: Vec<u8>, validity: Option<Bitmap>) -> Self {
         Self::flat(Flat::Bool(values.into()), validity)
     }
 
-    /// `len` rows of one value; `value` has length 1.
+    /// Creates `len` rows of one value; `value` has length 1.
     pub fn constant(value: Flat, len: usize) -> Self {
         assert_eq!(value.len(), 1);
         Self { data: Data::Constant(value), validity: None, len }
     }
 
-    /// `len` rows of NULL.
+    /// Creates `len` rows of NULL.
     pub fn null(physical: PhysicalType, len: usize) -> Self {
         let value = Flat::zeros(physical, 1);
         Self::assemble(Data::Constant(value), Some(Bitmap::filled(len, false)), len)
     }
 
-    /// Codes into a dictionary; every code must be below its length (0 for NULL rows of an empty dictionary).
+    /// Creates a dictionary vector; every code must be below the dictionary's length (0 for NULL rows if it is empty).
     pub fn dictionary(codes: ScalarBuffer<u32>, dictionary: Arc<Dictionary>, validity: Option<Bitmap>) -> Self {
         let len = codes.len();
         debug_assert!(codes.iter().all(|&code| (code as usize) < dictionary.len().max(1)));
@@ -287,7 +287,7 @@ impl Vector {
         Self { data, validity: validity.filter(|bitmap| !bitmap.all()).map(Arc::new), len }
     }
 
-    /// The same values under another validity.
+    /// Replaces the validity.
     pub fn with_validity(mut self, validity: Option<Arc<Bitmap>>) -> Self {
         if let Some(bitmap) = &validity {
             assert_eq!(bitmap.len(), self.len);
@@ -301,7 +301,7 @@ impl Vector {
         self.len
     }
 
-    /// True without rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -335,7 +335,7 @@ impl Vector {
         }
     }
 
-    /// The rows at `rows`, in that order. Dictionary and constant vectors stay what they are.
+    /// Returns the rows at `rows`, in that order. Dictionary and constant vectors keep their representation.
     pub fn take(&self, rows: &[u32]) -> Vector {
         let data = match &self.data {
             Data::Flat(flat) => Data::Flat(flat.take(rows)),
@@ -348,7 +348,7 @@ impl Vector {
         Self::assemble(data, self.validity.as_ref().map(|bitmap| bitmap.take(rows)), rows.len())
     }
 
-    /// Rows `offset .. offset + len`; buffers are shared.
+    /// Returns rows `offset .. offset + len`; buffers are shared.
     pub fn slice(&self, offset: usize, len: usize) -> Vector {
         assert!(offset + len <= self.len);
         if offset == 0 && len == self.len {
@@ -362,7 +362,7 @@ impl Vector {
         Self::assemble(data, self.validity.as_ref().map(|bitmap| bitmap.slice(offset, len)), len)
     }
 
-    /// The values one per row: constants are repeated, codes looked up. NULL rows hold arbitrary values.
+    /// Returns one value per row: constants are repeated, codes looked up. NULL rows hold arbitrary values.
     pub fn to_flat(&self) -> Flat {
         match &self.data {
             Data::Flat(flat) => flat.clone(),
@@ -377,7 +377,7 @@ impl Vector {
         }
     }
 
-    /// The same rows as a flat vector.
+    /// Returns the same rows as a flat vector.
     pub fn flattened(&self) -> Vector {
         match &self.data {
             Data::Flat(_) => self.clone(),

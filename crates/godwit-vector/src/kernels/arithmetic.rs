@@ -31,9 +31,9 @@ pub enum ArithmeticError {
     DivisionByZero,
 }
 
-/// The integers that arithmetic is done in.
+/// Integer types that arithmetic is done in.
 pub trait Integer: Native + Ord {
-    /// Result modulo 2^bits, and whether it is wrong because of that. Not for divisions.
+    /// Result modulo 2^bits, and whether it overflowed. Not for divisions.
     fn overflowing(op: Arithmetic, a: Self, b: Self) -> (Self, bool);
     /// Quotient; the divisor isn't 0.
     fn quotient(a: Self, b: Self) -> (Self, bool);
@@ -72,7 +72,7 @@ macro_rules! integer {
 }
 integer!(i64, |a: i64, b: i64| a.overflowing_div(b));
 integer!(i128, |a: i128, b: i128| {
-    // Division of 128 bits is many times slower, and seldom needed.
+    // Division of 128-bit integers is many times slower, and seldom needed.
     if a == a as i64 as i128 && b == b as i64 as i128 {
         (a as i64 as i128 / b as i64 as i128, false)
     } else {
@@ -80,7 +80,7 @@ integer!(i128, |a: i128, b: i128| {
     }
 });
 
-/// `a op b` for integers that can't overflow, or whose result is checked otherwise; not for divisions.
+/// `a op b` for integers that can't overflow or whose result is checked in another way; not for divisions.
 pub fn integer_unchecked<T: Integer>(op: Arithmetic, a: &Vector, b: &Vector) -> Vector {
     match op {
         Arithmetic::Add => binary(a, b, |x: T, y: T| T::overflowing(Arithmetic::Add, x, y).0),
@@ -95,7 +95,7 @@ pub fn multiply_narrow(a: &Vector, b: &Vector) -> Vector {
     binary(a, b, |x: i64, y: i64| (x as i32 as i64) * (y as i32 as i64))
 }
 
-/// `a * b` as 128 bits of factors of 64: never overflows.
+/// `a * b` of 64-bit factors as 128-bit integers: never overflows.
 pub fn multiply_wide(a: &Vector, b: &Vector) -> Vector {
     let (x, y) = (Operand::of(a), Operand::of(b));
     let product = |x: i64, y: i64| x as i128 * y as i128;
@@ -115,9 +115,9 @@ pub fn integer_checked<T: Integer>(op: Arithmetic, a: &Vector, b: &Vector) -> Re
     }
 }
 
-/// Floats, for arithmetic.
+/// Float types that arithmetic is done in.
 pub trait Float: Native {
-    /// The result after IEEE 754; divisions by zero give infinities and NaN.
+    /// The result according to IEEE 754; divisions by zero give infinities and NaN.
     fn apply(op: Arithmetic, a: Self, b: Self) -> Self;
 }
 
@@ -151,14 +151,14 @@ pub fn float<T: Float>(op: Arithmetic, a: &Vector, b: &Vector) -> Vector {
     }
 }
 
-/// `f` of each value; NULL stays NULL.
+/// Applies `f` to each value; NULL stays NULL.
 pub fn unary<A: Native, R: Native>(a: &Vector, f: impl Fn(A) -> R) -> Vector {
     let flat = Operand::of(a).flat;
     let values: Vec<R> = flat.values::<A>().iter().map(|&value| f(value)).collect();
     expand(values, a)
 }
 
-/// Values of the rows of `like`, or one value if it is constant, under its validity.
+/// Wraps values: one per row of `like`, or a single one if it is constant; with the validity of `like`.
 pub(crate) fn expand<R: Native>(values: Vec<R>, like: &Vector) -> Vector {
     let vector = match like.data() {
         crate::Data::Constant(_) => Vector::constant(R::into_flat(values.into()), like.len()),
@@ -167,7 +167,7 @@ pub(crate) fn expand<R: Native>(values: Vec<R>, like: &Vector) -> Vector {
     vector.with_validity(like.validity().cloned())
 }
 
-/// `f` of each pair of values; NULL if one is.
+/// Applies `f` to each pair of values; NULL if either is.
 pub fn binary<A: Native, B: Native, R: Native>(a: &Vector, b: &Vector, f: impl Fn(A, B) -> R) -> Vector {
     let (x, y) = (Operand::of(a), Operand::of(b));
     let values = map_pairs((x.flat.values::<A>(), x.constant), (y.flat.values::<B>(), y.constant), a.len(), f);
@@ -203,7 +203,7 @@ fn divide<T: Integer>(a: &Vector, b: &Vector, f: impl Fn(T, T) -> (T, bool)) -> 
     let left = (x.flat.values::<T>(), x.constant);
     let right = (y.flat.values::<T>(), y.constant);
     let validity = both_valid(a, b);
-    // Divisors of 0 are replaced: they are an error, or NULL rows. An overflow has the divisor -1.
+    // Divisors of 0 are replaced: they are an error, or in NULL rows. Overflow occurs only with the divisor -1.
     let (mut zero, mut overflow) = (false, false);
     let values = map_pairs(left, right, a.len(), |x, y| {
         zero |= y == T::ZERO;

@@ -1,13 +1,13 @@
-//! Text 64 bytes at a time, with a bit for each: where a character is, and what is between quotes.
+//! Text in blocks of 64 bytes, with bit masks: where a byte occurs, and what is between quotes.
 
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 64;
 
-/// 64 bytes that are looked at together.
+/// 64 bytes that are examined together.
 pub struct Block([Lane; LANES]);
 
 impl Block {
-    /// The block that begins at `at`, padded with zeros, and a bit for each byte that exists.
+    /// Returns the block that begins at `at`, padded with zeros, and a bit for each byte that exists.
     #[inline]
     pub fn at(bytes: &[u8], at: usize) -> (Self, u64) {
         match bytes[at..].first_chunk() {
@@ -27,13 +27,13 @@ impl Block {
         Self(std::array::from_fn(|index| load(&lanes[index])))
     }
 
-    /// A bit for each byte that is this one.
+    /// Returns a mask of the bytes that equal `byte`.
     #[inline]
     pub fn equal_to(&self, byte: u8) -> u64 {
         self.equal_with(0, byte)
     }
 
-    /// A bit for each byte that is `byte` when the bits of `set` are set in it.
+    /// Returns a mask of the bytes that equal `byte` once the bits of `set` are set in them.
     #[inline]
     pub fn equal_with(&self, set: u8, byte: u8) -> u64 {
         let mut mask = 0;
@@ -52,7 +52,7 @@ use x86::{LANE_BYTES, Lane, lane_equal_with, load};
 #[cfg(not(target_arch = "x86_64"))]
 use portable::{LANE_BYTES, Lane, lane_equal_with, load};
 
-/// SSE2, which every such processor has.
+/// SSE2, which every x86-64 processor has.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8};
@@ -77,7 +77,7 @@ mod x86 {
     }
 }
 
-/// Integers of eight bytes.
+/// Eight bytes at a time in an integer.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable {
     pub(super) const LANE_BYTES: usize = 8;
@@ -92,14 +92,14 @@ mod portable {
     pub(super) fn lane_equal_with(lane: Lane, set: u8, byte: u8) -> u64 {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
         let differs = (lane | u64::from_le_bytes([set; 8])) ^ u64::from_le_bytes([byte; 8]);
-        // The highest bit of each byte that is zero.
+        // The highest bit of each zero byte.
         let zeros = !(((differs & LOW) + LOW) | differs | LOW);
-        // Gathers the eight bits: each of them is moved to another place of the highest byte.
+        // Gathers the eight bits: each is moved to its own position in the highest byte.
         (zeros >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
     }
 }
 
-/// A bit for each byte after an odd number of quotes, including the opening quote but not the closing one.
+/// Returns a mask of the bytes after an odd number of quotes, with the opening quote but without the closing one.
 #[inline]
 pub fn behind_odd(quotes: u64) -> u64 {
     let mut parity = quotes;

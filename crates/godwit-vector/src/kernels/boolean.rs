@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::kernels::select::bytes_to_bitmap;
 use crate::{Bitmap, Data, Vector};
 
-/// The rows that are not NULL in both.
+/// Returns the rows that are not NULL in either vector.
 pub fn both_valid(a: &Vector, b: &Vector) -> Option<Arc<Bitmap>> {
     match (a.validity(), b.validity()) {
         (None, None) => None,
@@ -15,18 +15,18 @@ pub fn both_valid(a: &Vector, b: &Vector) -> Option<Arc<Bitmap>> {
     }
 }
 
-/// AND: FALSE if one is FALSE, else NULL if one is NULL.
+/// AND: FALSE if either side is FALSE, else NULL if either is NULL.
 pub fn and(a: &Vector, b: &Vector) -> Vector {
     connect(a, b, 0, |x, y| x & y)
 }
 
-/// OR: TRUE if one is TRUE, else NULL if one is NULL.
+/// OR: TRUE if either side is TRUE, else NULL if either is NULL.
 pub fn or(a: &Vector, b: &Vector) -> Vector {
     connect(a, b, u64::MAX, |x, y| x | y)
 }
 
 /// Combines the bytes; a result is NULL if an operand is NULL and the other isn't the deciding value, whose bits are
-/// `deciding`. Bytes of NULLs are arbitrary but 0 or 1, and a deciding byte wins over them.
+/// `deciding`. Bytes of NULLs are arbitrary but 0 or 1, and a deciding byte overrides them.
 fn connect(a: &Vector, b: &Vector, deciding: u64, combine: impl Fn(u8, u8) -> u8) -> Vector {
     let (left, right) = (a.to_flat(), b.to_flat());
     let (left, right) = (left.bools(), right.bools());
@@ -73,7 +73,7 @@ pub fn is_null(a: &Vector, negated: bool) -> Vector {
     }
 }
 
-/// IS TRUE (or IS FALSE) as never-NULL booleans; `negated` for IS NOT.
+/// IS TRUE or IS FALSE as booleans that are never NULL; `negated` for IS NOT.
 pub fn is_value(a: &Vector, value: bool, negated: bool) -> Vector {
     let flat = a.to_flat();
     let mut bytes: Vec<u8> = flat.bools().iter().map(|&byte| ((byte != 0) == value) as u8).collect();
@@ -96,7 +96,7 @@ mod tests {
         prop::collection::vec((any::<Option<bool>>(), any::<Option<bool>>()), 1..200)
     }
 
-    /// NULL rows hold a value that depends on the row, so that kernels that use it are detected.
+    /// NULL rows hold a value that depends on the row, to detect kernels that use it.
     fn vector(values: &[Option<bool>]) -> Vector {
         let bytes = values.iter().enumerate().map(|(i, v)| v.unwrap_or(i % 2 == 0) as u8).collect();
         Vector::from_bools(bytes, Some(Bitmap::from_fn(values.len(), |i| values[i].is_some())))

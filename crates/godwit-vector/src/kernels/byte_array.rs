@@ -7,11 +7,11 @@ use arrow_buffer::Buffer;
 use crate::str_view::INLINE_MAX;
 use crate::{Heaps, StrColumn, StrView};
 
-/// Bytes of the length in front of a value.
+/// Size of the length in front of a value.
 const LENGTH_BYTES: usize = 4;
 
-/// The `count` values that start at `offset` of `page`, each preceded by its length as a little-endian `u32`; `None` if
-/// the page ends before. Long strings are shared with the page, which the column keeps alive.
+/// Reads the `count` values that start at `offset` of `page`, each preceded by its length as a little-endian `u32`;
+/// `None` if the page ends too early. Long strings are shared with the page, which the column keeps alive.
 pub fn length_prefixed_strings(page: &Buffer, offset: usize, count: usize) -> Option<StrColumn> {
     let mut rest = page.as_slice().get(offset..)?;
     // Checked before the allocation: a bogus count must not cost memory.
@@ -31,11 +31,11 @@ pub fn length_prefixed_strings(page: &Buffer, offset: usize, count: usize) -> Op
         views.push(view);
         rest = &tail[length..];
     }
-    // SAFETY: every view that is not inline points into `page`, which does not move and is held as heap.
+    // SAFETY: every view that is not inline points into `page`, which does not move and is held as a heap.
     Some(unsafe { StrColumn::new(views, heaps(page, any_long)) })
 }
 
-/// The `count` values of `width` bytes each that start at `offset` of `page`; `None` if the page ends before.
+/// Reads the `count` values of `width` bytes each that start at `offset` of `page`; `None` if the page ends too early.
 pub fn fixed_width_strings(page: &Buffer, offset: usize, width: usize, count: usize) -> Option<StrColumn> {
     let end = offset.checked_add(width.checked_mul(count)?)?;
     let bytes = page.as_slice().get(offset..end)?;
@@ -45,11 +45,11 @@ pub fn fixed_width_strings(page: &Buffer, offset: usize, width: usize, count: us
         bytes.chunks_exact(width).map(StrView::new).collect()
     };
     let any_long = views.first().is_some_and(|view| !view.is_inline());
-    // SAFETY: every view that is not inline points into `page`, which does not move and is held as heap.
+    // SAFETY: every view that is not inline points into `page`, which does not move and is held as a heap.
     Some(unsafe { StrColumn::new(views, heaps(page, any_long)) })
 }
 
-/// The strings of several columns, concatenated; bytes are shared.
+/// Concatenates the strings of several columns; bytes are shared.
 pub fn concat_strings(parts: &[StrColumn]) -> StrColumn {
     let views = parts.iter().flat_map(|part| part.views().iter().copied()).collect();
     let heaps = parts.iter().fold(Heaps::none(), |heaps, part| heaps.union(part.heaps()));
@@ -61,7 +61,7 @@ fn heaps(page: &Buffer, needed: bool) -> Heaps {
     if needed { Heaps::one(Arc::new(page.clone())) } else { Heaps::none() }
 }
 
-/// The view of the first `length` ≤ 12 of `bytes`, without a loop over them.
+/// Returns a view of the first `length` ≤ 12 of `bytes`, without a loop over them.
 #[inline(always)]
 pub(crate) fn short_view(bytes: &[u8; INLINE_MAX], length: usize) -> StrView {
     let mut padded = [0u8; 16];

@@ -5,7 +5,7 @@ use crate::kernels::compare::{Comparison, compare};
 use crate::kernels::operand::Operand;
 use crate::{Flat, PhysicalType, ValueRange, Vector, match_flat};
 
-/// The smallest and the largest value of the rows of an integer vector that aren't NULL; `None` if there are none.
+/// Returns the smallest and largest non-NULL values of an integer vector; `None` if there are none.
 pub fn min_max(vector: &Vector) -> Option<ValueRange> {
     let operand = Operand::of(vector);
     macro_rules! fold {
@@ -48,13 +48,13 @@ pub fn min_max(vector: &Vector) -> Option<ValueRange> {
     }
 }
 
-/// True if every value that isn't NULL is in the range.
+/// True if every non-NULL value is in the range.
 pub fn all_in(vector: &Vector, range: ValueRange) -> bool {
     min_max(vector).is_none_or(|found| range.min <= found.min && found.max <= range.max)
 }
 
-/// The values as another numeric type, like Rust's `as`: integers wrap, floats are truncated and saturate. Booleans
-/// count as 0 and 1.
+/// Converts values to another numeric type, like Rust's `as`: integers wrap, floats are truncated and saturate.
+/// Booleans count as 0 and 1.
 pub fn convert(vector: &Vector, to: PhysicalType) -> Vector {
     use PhysicalType as P;
     if vector.physical() == to {
@@ -103,7 +103,7 @@ macro_rules! match_integers {
     };
 }
 
-/// Integers as their difference to `min`, in the unsigned type `to`; wraps where it doesn't hold the difference. The
+/// Returns integers as their difference from `min`, in the unsigned type `to`; wraps if the difference doesn't fit. The
 /// inverse of [`add_wrapping`].
 pub fn subtract_narrowing(vector: &Vector, min: i128, to: PhysicalType) -> Vector {
     let flat = Operand::of(vector).flat;
@@ -126,7 +126,7 @@ pub fn subtract_narrowing(vector: &Vector, min: i128, to: PhysicalType) -> Vecto
     }
 }
 
-/// Unsigned integers plus `min`, in the integer type `to`; wraps where it doesn't hold the sum.
+/// Adds `min` to unsigned integers, with results in the integer type `to`; wraps if the sum doesn't fit.
 pub fn add_wrapping(vector: &Vector, min: i128, to: PhysicalType) -> Vector {
     let flat = Operand::of(vector).flat;
     macro_rules! sums {
@@ -152,7 +152,7 @@ pub fn add_wrapping(vector: &Vector, min: i128, to: PhysicalType) -> Vector {
     }
 }
 
-/// Numbers as booleans: all but 0 are TRUE.
+/// Converts numbers to booleans: all but 0 are TRUE.
 pub fn to_bool(vector: &Vector) -> Vector {
     let zero = Vector::constant(Flat::zeros(vector.physical(), 1), vector.len());
     compare(Comparison::NotEqual, vector, &zero)

@@ -25,7 +25,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The operator that gives the same for exchanged sides.
+    /// The operator that gives the same result when the sides are swapped.
     pub fn swapped(self) -> Self {
         use Comparison::*;
         match self {
@@ -55,7 +55,7 @@ impl Comparison {
     }
 }
 
-/// `a op b` in every row, NULL where one of them is.
+/// `a op b` in every row, NULL where either side is.
 pub fn compare(op: Comparison, a: &Vector, b: &Vector) -> Vector {
     let rows = a.len();
     assert_eq!(rows, b.len());
@@ -76,7 +76,7 @@ pub fn compare(op: Comparison, a: &Vector, b: &Vector) -> Vector {
     Vector::from_bools(values, None).with_validity(both_valid(a, b))
 }
 
-/// IS DISTINCT FROM, or IS NOT DISTINCT FROM if `negated`: equality in which NULL equals NULL; never NULL.
+/// IS DISTINCT FROM, or IS NOT DISTINCT FROM if `negated`: NULL-safe comparison, never NULL.
 pub fn is_distinct(a: &Vector, b: &Vector, negated: bool) -> Vector {
     let equal = compare(Comparison::Equal, a, b);
     let flat = equal.to_flat();
@@ -120,7 +120,7 @@ pub fn between(a: &Vector, min: i128, max: i128) -> Vector {
     Vector::from_bools(values, None).with_validity(a.validity().cloned())
 }
 
-/// One comparison per dictionary entry, then a look-up per row.
+/// Compares once per dictionary entry, then looks up the result of each row.
 fn compare_entries(op: Comparison, codes: &[u32], entries: &Flat, value: &Flat) -> Vec<u8> {
     let left = Operand { flat: entries.clone(), constant: false };
     let right = Operand { flat: value.clone(), constant: true };
@@ -132,7 +132,7 @@ fn compare_entries(op: Comparison, codes: &[u32], entries: &Flat, value: &Flat) 
     codes.iter().map(|&code| results[code as usize]).collect()
 }
 
-/// Values with an equality and a strict order.
+/// Values with equality and a strict order.
 trait Ordered: Copy {
     fn equals(self, other: Self) -> bool;
     fn less(self, other: Self) -> bool;

@@ -4,7 +4,7 @@ use arrow_array::Array;
 
 use crate::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 
-/// The rows of all vectors, which have one physical type, as a flat vector.
+/// Concatenates the rows of all vectors, which have one physical type, into a flat vector.
 pub fn concatenated(vectors: &[Vector]) -> Vector {
     assert!(!vectors.is_empty(), "no vectors have no type");
     let flats: Vec<Flat> = vectors.iter().map(Vector::to_flat).collect();
@@ -12,7 +12,7 @@ pub fn concatenated(vectors: &[Vector]) -> Vector {
     Vector::flat(flat, concatenated_validity(vectors))
 }
 
-/// The validity of the rows of all vectors; `None` if none is NULL.
+/// Concatenates the validity of all vectors; `None` if no row is NULL.
 pub fn concatenated_validity(vectors: &[Vector]) -> Option<Bitmap> {
     let mut rows = vectors.iter().flat_map(|vector| (0..vector.len()).map(|row| vector.is_valid(row)));
     let len = vectors.iter().map(Vector::len).sum();
@@ -20,7 +20,7 @@ pub fn concatenated_validity(vectors: &[Vector]) -> Option<Bitmap> {
     has_nulls.then(|| Bitmap::from_fn(len, |_| rows.next().unwrap_or(false)))
 }
 
-/// The values of all columns, which have this physical type. Strings and nested values are copied.
+/// Concatenates the values of all columns, which have this physical type. Strings and nested values are copied.
 pub fn concatenated_values(pieces: &[Flat], physical: PhysicalType) -> Flat {
     fn of<T: Native>(pieces: &[Flat], rows: usize) -> Flat {
         let mut values: Vec<T> = Vec::with_capacity(rows);

@@ -8,7 +8,7 @@
 const EPOCH_SHIFT: i64 = 719_468;
 const DAYS_PER_ERA: i64 = 146_097;
 const YEARS_PER_ERA: i64 = 400;
-/// Nanoseconds of a day.
+/// Nanoseconds in a day.
 pub const NANOSECONDS_PER_DAY: i64 = 86_400_000_000_000;
 
 /// A calendar day.
@@ -22,12 +22,12 @@ pub struct Civil {
     pub day: i64,
 }
 
-/// The calendar day of `days` since 1970-01-01; for all days of `i32` and of timestamps in seconds.
+/// The calendar day of `days` since 1970-01-01; for every `i32` day and every timestamp in seconds.
 #[inline(always)]
 pub fn civil_from_days(days: i64) -> Civil {
     let shifted = days + EPOCH_SHIFT;
     let era = shifted.div_euclid(DAYS_PER_ERA);
-    // 0 ..= 146096, as are all numbers from here on.
+    // 0 ..= 146096, as are all numbers below.
     let day_of_era = shifted.rem_euclid(DAYS_PER_ERA) as u32;
     let quarter_days = 4 * day_of_era + 3;
     let century = quarter_days / DAYS_PER_ERA as u32;
@@ -58,7 +58,7 @@ pub fn days_from_civil(civil: Civil) -> i64 {
     era * DAYS_PER_ERA + day_of_era - EPOCH_SHIFT
 }
 
-/// Days of a month.
+/// Number of days in a month.
 pub fn days_in_month(year: i64, month: i64) -> i64 {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     match month {
@@ -69,7 +69,7 @@ pub fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// The same day `months` later, or the last day of that month if it is shorter.
+/// Returns the same day `months` later, or the last day of that month if it is shorter.
 #[inline]
 pub fn add_months(days: i64, months: i64) -> i64 {
     let civil = civil_from_days(days);

@@ -1,14 +1,14 @@
 //! Sums per group, for a handful of groups.
 //!
-//! With few groups it is cheaper to go over all rows once per group, taking a value or 0, than to add each value to the
-//! memory of its group: the loop has no dependent stores and becomes SIMD code.
+//! With few groups it is cheaper to go over all rows once per group, adding the row's value or 0, than to add each
+//! value to its group in memory: the loop has no dependent stores and becomes SIMD code.
 
-/// Up to this many groups, the loops of [`add_by_group`] cost less than one addition in memory per row.
+/// Maximum number of groups for which the loops of [`add_by_group`] cost less than one addition in memory per row.
 pub const FEW_GROUPS_MAX: usize = 8;
 
-/// Calls `add(group, sum of the amounts of its rows)` for the groups `0 .. groups_len`; `groups[row]` is a row's group.
+/// Calls `add(group, sum of amounts)` for each of the groups `0 .. groups_len`; `groups[row]` is a row's group.
 ///
-/// `amount` is called for every row and every group: it should be as cheap as a load, and must not branch.
+/// `amount` is called for every row and every group: it should be as cheap as a load and must not branch.
 #[inline]
 pub fn add_by_group(groups: &[u32], groups_len: usize, amount: impl Fn(usize) -> i64, mut add: impl FnMut(usize, i64)) {
     for group in 0..groups_len {

@@ -8,8 +8,8 @@
 //! `mix` is a bijection whose output bits each depend on all input bits: hash tables take the slot from the low bits,
 //! the radix partition from the middle, the salt from the top 16.
 //!
-//! Equal values hash equally in every representation: flat, constant and dictionary, and integers of all widths, so
-//! that a key narrowed on one side of a join meets the one that wasn't. -0.0 hashes as 0.0, all NaN alike.
+//! Equal values hash equally in every representation: flat, constant and dictionary, and integers of all widths, so a
+//! key that was narrowed on one side of a join matches one that wasn't. -0.0 hashes as 0.0, all NaN alike.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,23 +17,23 @@ use crate::{ColumnView, Data, Flat, StrColumn, StrView, Vector};
 
 /// Odd, with irregular bits; decorrelates the columns of a key.
 const COLUMN_FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-/// What a NULL contributes.
+/// The contribution of a NULL.
 const NULL_RAW: u64 = 0x6A09_E667_F3BC_C908;
-/// Secrets of the string hash: fractional digits of square roots, without structure.
+/// Secrets of the string hash: fractional digits of square roots, which have no structure.
 const SECRETS: [u64; 3] = [0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B, 0xA54F_F53A_5F1D_36F1];
-/// A dictionary is hashed entry by entry if it has at most this many entries per row of the vector: hashing an entry
+/// A dictionary is hashed by entry if it has at most this many entries per row of the vector: hashing an entry
 /// costs a little more than looking up a hash.
 const ENTRIES_PER_ROW_MAX: usize = 1;
 
 static COLLIDE: AtomicBool = AtomicBool::new(false);
 
-/// Makes all hashes of the process equal (or ends that): the test world in which every hash table sees only collisions.
+/// Makes all hashes of the process equal (or ends that): the test world in which hash tables see only collisions.
 /// Must not change while a query runs.
 pub fn force_hash_collisions(collide: bool) {
     COLLIDE.store(collide, Ordering::Relaxed);
 }
 
-/// The hash of each of the `rows` rows over all `columns`; replaces the content of `hashes`.
+/// Computes the hash of each of the `rows` rows over all `columns`; replaces the content of `hashes`.
 pub fn hash_columns(columns: &[ColumnView<'_>], rows: usize, hashes: &mut Vec<u64>) {
     hashes.clear();
     hashes.resize(rows, 0);
@@ -51,19 +51,19 @@ pub fn hash_vectors(vectors: &[Vector], rows: usize, hashes: &mut Vec<u64>) {
     hash_columns(&views, rows, hashes);
 }
 
-/// The hash of a string on its own, for sets and sketches.
+/// Returns the hash of a single string, for sets and sketches.
 #[inline]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     hash_string(&StrView::new(bytes), bytes)
 }
 
-/// [`hash_bytes`] of `bytes` where there is a view of them already.
+/// Returns [`hash_bytes`] of `bytes` if there is a view of them already.
 #[inline]
 pub fn hash_string(view: &StrView, bytes: &[u8]) -> u64 {
     mix(raw_string(view, bytes))
 }
 
-/// The hash of an integer on its own: what [`hash_columns`] gives for a single column that holds it.
+/// Returns the hash of a single integer, as [`hash_columns`] gives it for a single column.
 #[inline]
 pub fn hash_integer(value: i64) -> u64 {
     mix(value as u64)
@@ -84,7 +84,7 @@ fn combine(hash: &mut u64, raw: u64) {
     *hash = mix(raw ^ hash.wrapping_mul(COLUMN_FACTOR));
 }
 
-/// Values that identify themselves in 64 bits.
+/// Values that 64 bits identify.
 trait Raw: Copy {
     fn raw(self) -> u64;
 }
@@ -95,7 +95,7 @@ macro_rules! raw_small {
 raw_small!(i8, i16, i32, i64, u8, u16, u32);
 
 impl Raw for i128 {
-    /// The low half where it is the whole value, so that an `i64` of the same value agrees.
+    /// The low half if it is the whole value, to agree with an `i64` of the same value.
     #[inline(always)]
     fn raw(self) -> u64 {
         let (low, high) = (self as u64, (self >> 64) as u64);
@@ -131,7 +131,7 @@ fn folded_multiply(a: u64, b: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// A short string is hashed from its view; `bytes` are those of `view`.
+/// Hashes a short string from its view; `bytes` are those of `view`.
 #[inline(always)]
 fn raw_string(view: &StrView, bytes: &[u8]) -> u64 {
     if view.is_inline() {
@@ -142,7 +142,7 @@ fn raw_string(view: &StrView, bytes: &[u8]) -> u64 {
     }
 }
 
-/// Strings longer than 12 bytes: 16 bytes per multiplication, the last ones overlapping what was read before.
+/// Hashes a string longer than 12 bytes: 16 bytes per multiplication, the last ones overlapping bytes already read.
 fn raw_long(bytes: &[u8]) -> u64 {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
     let mut state = bytes.len() as u64 ^ SECRETS[2];
@@ -259,7 +259,7 @@ fn combine_dense<T: Raw>(values: &[T], hashes: &mut [u64]) {
     combine_dense_portable(values, hashes)
 }
 
-/// The portable loop, compiled for the CPUs that multiply vectors of 64-bit integers.
+/// The portable loop, compiled for CPUs that multiply vectors of 64-bit integers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512dq,avx512vl")]
 unsafe fn combine_dense_avx512<T: Raw>(values: &[T], hashes: &mut [u64]) {
@@ -271,7 +271,7 @@ fn combine_dense_portable<T: Raw>(values: &[T], hashes: &mut [u64]) {
     hashes.iter_mut().zip(values).for_each(|(hash, value)| combine(hash, value.raw()));
 }
 
-/// Folds `raw(position)` of each valid row into its hash, [`NULL_RAW`] for the others.
+/// Folds `raw(position)` of each valid row into its hash, and [`NULL_RAW`] for NULLs.
 #[inline(always)]
 fn combine_rows(vector: &Vector, selection: Option<&[u32]>, hashes: &mut [u64], raw: impl Fn(usize) -> u64) {
     match (selection, vector.validity()) {

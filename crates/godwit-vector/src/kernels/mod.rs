@@ -1,8 +1,8 @@
 //! Kernels: loops over vectors, one file per family.
 //!
 //! Kernels know physical types only. What a value means, whether an overflow is possible and how it is reported is
-//! decided by `godwit-expression`, which calls them. NULL rows hold arbitrary values: kernels compute on them too where
-//! that is harmless, and check the validity where it isn't (division, checked arithmetic).
+//! decided by `godwit-expression`, which calls them. NULL rows hold arbitrary values: kernels compute on them, too,
+//! where that is harmless, and check the validity where it isn't (division, checked arithmetic).
 
 pub mod arithmetic;
 pub mod blocks;

@@ -2,7 +2,7 @@
 
 use crate::{Data, Flat, Vector};
 
-/// Values of a vector with dictionary codes looked up.
+/// Values of a vector, with dictionary codes looked up.
 pub(crate) struct Operand {
     pub(crate) flat: Flat,
     /// `flat` has one value, for all rows.
@@ -19,7 +19,7 @@ impl Operand {
     }
 }
 
-/// `f` of each pair of rows; a side that is constant has one value.
+/// Applies `f` to each pair of rows; a constant side has one value.
 #[inline(always)]
 pub(crate) fn map_pairs<A: Copy, B: Copy, R: Copy>(
     (a, a_constant): (&[A], bool),

@@ -5,11 +5,11 @@ use arrow_buffer::ArrowNativeType;
 
 use crate::{Bitmap, Data, Flat, Heaps, PhysicalType, StrColumn, StrView, Vector};
 
-/// A vector under construction. Parts may overwrite each other; rows not covered by any part are zero, empty, or a bug
+/// A vector under construction. Parts may overwrite each other; rows that no part covers are zero or empty, and a bug
 /// for nested values.
 pub struct Scatter {
     target: Target,
-    /// `None` while no part had a NULL.
+    /// `None` if no part had a NULL so far.
     validity: Option<Bitmap>,
     len: usize,
 }
@@ -28,11 +28,11 @@ enum Target {
     F32(Vec<f32>),
     F64(Vec<f64>),
     Str(Vec<StrView>, Heaps),
-    /// The arrays met and, for each row, which of them and which row in it.
+    /// The arrays so far and, for each row, the array and the row in it.
     Nested(Vec<ArrayRef>, Vec<(usize, usize)>),
 }
 
-/// Which rows a part covers, and which row of the part goes where.
+/// The rows that a part covers, and which of its rows goes where.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     /// Row i to row i.
@@ -60,7 +60,7 @@ impl Place<'_> {
 }
 
 impl Scatter {
-    /// `len` rows of a physical type.
+    /// Creates `len` rows of a physical type.
     pub fn new(physical: PhysicalType, len: usize) -> Self {
         use PhysicalType as P;
         let target = match physical {
@@ -82,30 +82,30 @@ impl Scatter {
         Self { target, validity: None, len }
     }
 
-    /// Row i of `part` becomes row i, for all rows.
+    /// Copies row i of `part` to row i, for all rows.
     pub fn put_all(&mut self, part: &Vector) {
         assert_eq!(part.len(), self.len);
         self.write(Place::All, part);
     }
 
-    /// Row i of `part` becomes row `rows[i]`.
+    /// Copies row i of `part` to row `rows[i]`.
     pub fn put(&mut self, rows: &[u32], part: &Vector) {
         assert_eq!(part.len(), rows.len());
         self.write(Place::Compact(rows), part);
     }
 
-    /// Rows `rows` of `part`, which is as long as the result, become the same rows.
+    /// Copies rows `rows` of `part`, which is as long as the result, to the same rows.
     pub fn put_aligned(&mut self, rows: &[u32], part: &Vector) {
         assert_eq!(part.len(), self.len);
         self.write(Place::Aligned(rows), part);
     }
 
-    /// Values `rows` become the rows from `start` on. NULLs are handled by the caller.
+    /// Copies the values at `rows` to consecutive rows from `start`. The caller handles NULLs.
     pub(crate) fn put_values(&mut self, start: usize, values: &Flat, rows: &[u32]) {
         self.write_values(Place::Gathered(start, rows), values, rows.len(), false);
     }
 
-    /// The vector.
+    /// Returns the finished vector.
     pub fn finish(self) -> Vector {
         let flat = match self.target {
             Target::Bool(v) => Flat::Bool(v.into()),

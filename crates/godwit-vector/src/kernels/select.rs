@@ -1,39 +1,39 @@
-//! Selections: the positions of the rows for which a boolean is TRUE, or a bit for each of them.
+//! Selections: positions of the rows for which a boolean is TRUE, or a bit for each row.
 //!
 //! ```text
 //! 64 boolean bytes ─→ 64-bit mask ─∧ validity word ─→ positions of the set bits
 //! ```
 //!
-//! Nothing branches on single rows. Where the CPU has AVX-512, sixteen positions are compressed per instruction; else a
-//! position is written for every row and the end moves on by the row's bit.
+//! Nothing branches on single rows. With AVX-512, one instruction compresses sixteen positions; otherwise a position
+//! is written for every row, and the end advances by the row's bit.
 
 use crate::Bitmap;
 
-/// Number of rows that a compressing store may write beyond the last selected one.
+/// Number of positions that a compressing store may write beyond the last selected one.
 const SLACK_ROWS: usize = 64;
 
-/// The rows whose byte is not 0 and whose validity bit is set; replaces the content of `rows`.
+/// Selects the rows whose byte is not 0 and whose validity bit is set; replaces the content of `rows`.
 pub fn select_true(values: &[u8], validity: Option<&Bitmap>, rows: &mut Vec<u32>) {
     select_words(values.len(), |word| mask_word(values, word) & validity_word(validity, word), rows);
 }
 
-/// The rows whose byte is 0 or whose validity bit is clear: the complement of [`select_true`].
+/// Selects the rows whose byte is 0 or whose validity bit is clear: the complement of [`select_true`].
 pub fn select_not_true(values: &[u8], validity: Option<&Bitmap>, rows: &mut Vec<u32>) {
     select_words(values.len(), |word| !(mask_word(values, word) & validity_word(validity, word)), rows);
 }
 
-/// The rows whose bit is `value`; replaces the content of `rows`.
+/// Selects the rows whose bit is `value`; replaces the content of `rows`.
 pub fn select_bits(bitmap: &Bitmap, value: bool, rows: &mut Vec<u32>) {
     let flip = if value { 0 } else { u64::MAX };
     select_words(bitmap.len(), |word| bitmap.words()[word] ^ flip, rows);
 }
 
-/// The rows whose bit of `mask` is set, row `i` being bit `i % 64` of word `i / 64`; replaces the content of `rows`.
+/// Selects the rows whose bit is set: bit `i % 64` of `mask[i / 64]` for row `i`; replaces the content of `rows`.
 pub fn select_mask(mask: &[u64], rows: &mut Vec<u32>) {
     select_words(mask.len() * 64, |word| mask[word], rows);
 }
 
-/// Clears the bits of `mask` of rows whose byte is 0. There is a byte for each row, and a bit.
+/// Clears the bits of `mask` for rows whose byte is 0. There is one byte per row, and one bit.
 pub fn retain_true(values: &[u8], mask: &mut [u64]) {
     assert_eq!(values.len().div_ceil(64), mask.len());
     mask.iter_mut().enumerate().for_each(|(index, word)| *word &= mask_word(values, index));
@@ -49,7 +49,7 @@ pub fn count_true(values: &[u8], validity: Option<&Bitmap>) -> usize {
     }
 }
 
-/// The bits of boolean bytes.
+/// Converts boolean bytes to bits.
 pub fn bytes_to_bitmap(values: &[u8]) -> Bitmap {
     Bitmap::from_words((0..values.len().div_ceil(64)).map(|word| mask_word(values, word)).collect(), values.len())
 }
@@ -59,7 +59,7 @@ fn validity_word(validity: Option<&Bitmap>, word: usize) -> u64 {
     validity.map_or(u64::MAX, |bitmap| bitmap.words()[word])
 }
 
-/// The bits of boolean bytes `64 * word ..`; bits past the end are clear.
+/// Returns bits for the boolean bytes from `64 * word`; bits past the end are clear.
 #[inline(always)]
 fn mask_word(values: &[u8], word: usize) -> u64 {
     let bytes = &values[word * 64..];
@@ -88,7 +88,7 @@ fn mask_of_64(bytes: &[u8; 64]) -> u64 {
     bytes.iter().enumerate().fold(0, |mask, (i, &byte)| mask | ((byte != 0) as u64) << i)
 }
 
-/// The positions of all set bits of `len` bits; `word(i)` gives bits `64 * i ..`, those past `len` are ignored.
+/// Selects the set bits among the first `len`; `word(i)` gives the bits from `64 * i`, those past `len` are ignored.
 #[inline(always)]
 fn select_words(len: usize, word: impl Fn(usize) -> u64, rows: &mut Vec<u32>) {
     rows.clear();
@@ -112,7 +112,7 @@ fn select_words(len: usize, word: impl Fn(usize) -> u64, rows: &mut Vec<u32>) {
     unsafe { rows.set_len(selected) }
 }
 
-/// Writes `start + i` for each set bit `i`, may overwrite up to 64 positions, and returns how many bits are set.
+/// Writes `start + i` for each set bit `i`, may overwrite up to 64 positions, and returns the number of set bits.
 type Expander = unsafe fn(mask: u64, start: u32, target: *mut u32) -> usize;
 
 #[inline]

@@ -4,28 +4,28 @@
 //! block: length of the content (varint) | literal: tag, length, bytes | copy: tag, offset | copy | literal | …
 //! ```
 //!
-//! A decoder of one block mostly waits: where an element begins is known only when the one before is parsed, and many
+//! A decoder of one block mostly waits: an element's start is known only once the one before it is parsed, and many
 //! copies read what was stored just before. Two independent blocks fill each other's waits. Elements are also decoded
 //! without distinguishing literals from copies, a branch that processors can't predict in texts. On columns of TPC-H in
 //! PLAIN encoding, two blocks take half the time of decompressing them in sequence with the crate `snap` for texts, and
-//! 0.7 for integers. A single block would be no faster than there, which is why this takes two.
+//! 0.7 of it for integers. A single block would be no faster than with `snap`, which is why this takes two.
 
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::slice;
 
-/// Maximum output of an element with its length in its tag, and the number of bytes copied for any element.
+/// Maximum output of an element whose length is in its tag, and the number of bytes copied for any element.
 const ELEMENT_BYTES_MAX: usize = 64;
 
-/// Minimum remaining input and output where an element is taken unchecked: its tag, and what is read or written after
+/// Minimum remaining input and output for an unchecked element: covers its tag, and what is read or written after
 /// it.
 const MARGIN_BYTES: usize = ELEMENT_BYTES_MAX + 16;
 
 /// Longest literal whose length is in its tag.
 const SHORT_LITERAL_MAX: usize = 60;
 
-/// The offset assigned to tags of literals, so that they look like copies that don't overlap.
+/// The offset assigned to tags of literals, to make them look like copies that don't overlap.
 const LITERAL_OFFSET: usize = ELEMENT_BYTES_MAX;
 
 /// A decoded tag.
@@ -43,7 +43,7 @@ impl Element {
         let upper = tag >> 2;
         match tag & 3 {
             0 if upper < SHORT_LITERAL_MAX => Self::new(upper + 1, upper + 2, LITERAL_OFFSET, 0),
-            // Longer than its offset: handled like elements that overlap.
+            // Longer than its offset: handled like overlapping elements.
             0 => Self::new(1, 0, 0, 0),
             1 => Self::new((upper & 7) + 4, 2, (upper >> 3) << 8, 8),
             2 => Self::new(upper + 1, 3, 0, 16),
@@ -59,7 +59,7 @@ impl Element {
         (self.0 >> 16 & 0xff) as usize
     }
 
-    /// `behind` are the four bytes after the tag.
+    /// Returns the offset; `behind` holds the four bytes after the tag.
     fn offset(self, behind: u32) -> usize {
         let bits = self.0 >> 8 & 0xff;
         ((u64::from(behind) & ((1 << bits) - 1)) + (self.0 >> 32)) as usize
@@ -76,8 +76,8 @@ static ELEMENTS: [Element; 256] = {
     elements
 };
 
-/// Decompresses two blocks, each into all of its output; `None` if one of them can't be decompressed, or has a
-/// different length. The outputs are arbitrary then.
+/// Decompresses two blocks, each filling its output; `None` if one of them can't be decompressed or has a different
+/// length. The outputs are arbitrary then.
 #[must_use]
 pub fn decompress_two(inputs: [&[u8]; 2], outputs: [&mut [u8]; 2]) -> Option<()> {
     let [first_output, second_output] = outputs;
@@ -85,7 +85,7 @@ pub fn decompress_two(inputs: [&[u8]; 2], outputs: [&mut [u8]; 2]) -> Option<()>
     let (second, second_place) = Block::new(inputs[1], second_output)?;
     let (mut one, mut other) = (first_place, second_place);
     while first.has_margin(one) & second.has_margin(other) {
-        // SAFETY: the places are of these blocks, which have the margin.
+        // SAFETY: the places belong to these blocks, which have the margin.
         unsafe { (one, other) = (first.take(one)?, second.take(other)?) };
     }
     // SAFETY: as before.
@@ -103,7 +103,7 @@ struct Block<'a> {
 }
 
 /// How far a block is decompressed. Both pointers are into, or at the ends of, the block's buffers; everything before
-/// `write` is written.
+/// `write` has been written.
 #[derive(Clone, Copy)]
 struct Place {
     read: NonNull<u8>,
@@ -111,7 +111,7 @@ struct Place {
 }
 
 impl<'a> Block<'a> {
-    /// A block whose preamble agrees with the size of the output.
+    /// Opens a block; `None` unless its preamble agrees with the size of the output.
     fn new(input: &'a [u8], output: &'a mut [u8]) -> Option<(Self, Place)> {
         let (length, elements) = length(input)?;
         if length != output.len() as u64 {
@@ -135,24 +135,24 @@ impl<'a> Block<'a> {
     /// Decompresses the next element; `None` if it is invalid.
     ///
     /// # Safety
-    /// The place is of this block, and has the margin.
+    /// The place belongs to this block and has the margin.
     #[inline(always)]
     unsafe fn take(&self, place: Place) -> Option<Place> {
         let Place { read, write } = place;
-        // SAFETY: the margin is more than a tag and what may be behind it.
+        // SAFETY: the margin covers a tag and what may follow it.
         let (tag, behind) = unsafe { (read.read(), read.add(1).cast::<u32>().read_unaligned()) };
         let element = ELEMENTS[tag as usize];
         let (length, offset) = (element.length(), element.offset(behind));
         if (offset < length) | (offset > write.addr() - self.output.addr()) {
-            // SAFETY: the place is of this block, and has the margin.
+            // SAFETY: the place belongs to this block and has the margin.
             return unsafe { self.take_run(place, offset, element) };
         }
         let literal = read.as_ptr().cast_const().wrapping_add(1);
         let copy = write.cast_const().wrapping_sub(offset);
         let source = select_unpredictable(tag & 3 == 0, literal, copy);
-        // SAFETY: reads and writes are within the margin: a literal's bytes are behind its tag; a copy begins within what
-        // was written and ends before the end of the output. Where source and target overlap, only bytes behind the
-        // element differ from what they should be, and these are written again.
+        // SAFETY: reads and writes are within the margin: a literal's bytes follow its tag; a copy begins within what
+        // was written and ends before the end of the output. Where source and target overlap, only bytes after the
+        // element get wrong values, and these are written again.
         unsafe {
             copy_16(source, write, 0);
             if length > 16 {
@@ -166,18 +166,18 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// As [`take`](Self::take), for a run of a value of 8 bytes, such as equal integers, or any other element.
+    /// Like [`take`](Self::take), for a run of an 8-byte value, such as equal integers, or any other element.
     ///
     /// # Safety
-    /// The place is of this block, and has the margin.
+    /// The place belongs to this block and has the margin.
     #[inline(never)]
     unsafe fn take_run(&self, place: Place, offset: usize, element: Element) -> Option<Place> {
         let Place { read, write } = place;
         if offset != size_of::<u64>() || write.addr() - self.output.addr() < offset {
-            // SAFETY: the place is of this block.
+            // SAFETY: the place belongs to this block.
             return unsafe { self.take_checked(place) };
         }
-        // SAFETY: the value was written, and the margin has room for the longest run.
+        // SAFETY: the value has been written, and the margin has room for the longest run.
         unsafe {
             let value = u128::from(write.sub(offset).cast::<u64>().read_unaligned());
             let run = [value << 64 | value; ELEMENT_BYTES_MAX / size_of::<u128>()];
@@ -186,14 +186,14 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// As [`take`](Self::take), for any element, without a margin.
+    /// Like [`take`](Self::take), for any element, without a margin.
     ///
     /// # Safety
-    /// The place is of this block.
+    /// The place belongs to this block.
     #[inline(never)]
     unsafe fn take_checked(&self, place: Place) -> Option<Place> {
         let Place { read, write } = place;
-        // SAFETY: both are what the block was made of; nothing else refers to the output meanwhile.
+        // SAFETY: both are what the block was made from; nothing else refers to the output meanwhile.
         let (input, output) = unsafe {
             (
                 slice::from_raw_parts(read.as_ptr(), self.input_end.addr() - read.addr().get()),
@@ -208,31 +208,31 @@ impl<'a> Block<'a> {
     /// Decompresses the rest; returns whether it fills the output.
     ///
     /// # Safety
-    /// The place is of this block.
+    /// The place belongs to this block.
     unsafe fn finish(&self, mut place: Place) -> Option<bool> {
         while self.has_margin(place) {
             // SAFETY: the block has the margin.
             place = unsafe { self.take(place)? };
         }
         while place.read.as_ptr().cast_const() < self.input_end {
-            // SAFETY: the place is of this block.
+            // SAFETY: the place belongs to this block.
             place = unsafe { self.take_checked(place)? };
         }
         Some(place.write == self.output_end)
     }
 }
 
-/// Copies 16 bytes, `at` bytes after both pointers.
+/// Copies 16 bytes at offset `at` of both pointers.
 ///
 /// # Safety
-/// 16 bytes can be read there, and written there.
+/// 16 bytes can be read and written there.
 #[inline(always)]
 unsafe fn copy_16(source: *const u8, target: *mut u8, at: usize) {
     // SAFETY: the caller's promise.
     unsafe { target.add(at).cast::<u128>().write_unaligned(source.add(at).cast::<u128>().read_unaligned()) };
 }
 
-/// The length in the preamble, and the elements after it.
+/// Splits off the length in the preamble from the elements after it.
 fn length(input: &[u8]) -> Option<(u64, &[u8])> {
     let mut length = 0;
     for (index, &byte) in input.iter().enumerate().take(5) {
@@ -244,7 +244,7 @@ fn length(input: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Decompresses the first element of `input` to `written` of `output`; returns its size in the input and in the output.
+/// Decompresses the first element of `input` to `output[written..]`; returns its size in the input and in the output.
 fn take_element(input: &[u8], output: &mut [u8], written: usize) -> Option<(usize, usize)> {
     let (&tag, behind) = input.split_first()?;
     if tag & 3 == 0 {
@@ -293,7 +293,7 @@ mod tests {
         Some(outputs)
     }
 
-    /// Texts with repetitions, runs of all distances, and noise.
+    /// Texts with repetitions, runs with all kinds of distances, and noise.
     fn content() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             prop::collection::vec(any::<u8>(), 0..200),

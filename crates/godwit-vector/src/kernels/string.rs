@@ -1,24 +1,25 @@
-//! Strings: parts of strings that share their bytes, new strings in a heap of their own, and substring search.
+//! Strings: parts that share the bytes of their strings, new strings in a heap of their own, and substring search.
 
 use crate::{StrBuilder, StrColumn, StrView};
 
-/// A part of each string, for functions such as `trim`: what `part` returns is within its argument (guaranteed by the
-/// types), so that bytes are shared.
+/// Returns a part of each string, for functions such as `trim`: what `part` returns is within its argument (guaranteed
+/// by the types), so bytes are shared.
 pub fn map_parts(strings: &StrColumn, part: impl for<'a> Fn(usize, &'a [u8]) -> &'a [u8]) -> StrColumn {
     let views: Vec<StrView> = strings.iter().enumerate().map(|(row, string)| StrView::new(part(row, string))).collect();
     // SAFETY: `part` works for every lifetime, so it returns bytes of its argument or static ones. Bytes of a short
-    // string lie in its view, and are copied into the new view; those of a long one lie in the same heaps.
+    // string lie in its view and are copied into the new view; those of a long one lie in the same heaps.
     unsafe { StrColumn::new(views, strings.heaps().clone()) }
 }
 
-/// `rows` strings; `write(row, bytes)` appends the bytes of one.
+/// Builds `rows` strings; `write(row, bytes)` appends the bytes of one.
 pub fn build(rows: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) -> StrColumn {
     let mut builder = StrBuilder::with_capacity(rows);
     (0..rows).for_each(|row| builder.write(|bytes| write(row, bytes)));
     builder.finish()
 }
 
-/// Characters `start ..` (from 1; what lies before the string counts) of UTF-8 text, at most `length` of them.
+/// Returns at most `length` characters of UTF-8 text from character `start` (from 1). Positions before the text count
+/// toward the length.
 pub fn substring(text: &[u8], start: i64, length: Option<i64>) -> &[u8] {
     let first = start.saturating_sub(1).max(0) as usize;
     let end = match length {
@@ -37,19 +38,19 @@ pub fn substring(text: &[u8], start: i64, length: Option<i64>) -> &[u8] {
     &text[from..byte_of_char(text, end)]
 }
 
-/// Number of characters of UTF-8 text.
+/// Number of characters in UTF-8 text.
 pub fn char_count(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| !is_continuation(byte)).count()
 }
 
-/// Where character `index` (from 0) starts, or the end.
+/// Returns where character `index` (from 0) starts, or the end.
 fn byte_of_char(text: &[u8], index: usize) -> usize {
     let mut starts = text.iter().enumerate().filter(|(_, byte)| !is_continuation(**byte));
     starts.nth(index).map_or(text.len(), |(at, _)| at)
 }
 
-/// Where `needle` occurs first in `haystack`. Most haystacks are short: one comparison of a SIMD register finds where the
-/// needle's first and last byte fit. `search` is called for the others, and on other CPUs.
+/// Finds the first occurrence of `needle` in `haystack`. Most haystacks are short: one comparison of a SIMD register
+/// finds where the needle's first and last bytes fit. `search` is called for longer ones, and on other CPUs.
 #[inline]
 pub fn find(haystack: &[u8], needle: &[u8], search: impl FnOnce() -> Option<usize>) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
@@ -66,19 +67,19 @@ pub fn find(haystack: &[u8], needle: &[u8], search: impl FnOnce() -> Option<usiz
     search()
 }
 
-/// Bytes of a SIMD register of AVX-512: the number of positions of a needle that are tried at once.
+/// Bytes in an AVX-512 register: the number of positions of a needle that are tried at once.
 #[cfg(target_arch = "x86_64")]
 const REGISTER_BYTES: usize = 64;
 
 /// # Safety
-/// The needle isn't empty, not longer than the haystack, and fits at up to 64 places.
+/// The needle isn't empty, isn't longer than the haystack, and fits at up to 64 positions.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512bw")]
 unsafe fn find_avx512(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     use std::arch::x86_64::*;
     let last = needle.len() - 1;
     let places = u64::MAX >> (REGISTER_BYTES - (haystack.len() - last));
-    // SAFETY: only bytes at the places, and at `last` bytes further, are loaded; all lie in the haystack.
+    // SAFETY: only bytes at the positions, and `last` bytes after them, are loaded; all lie in the haystack.
     let (firsts, lasts) = unsafe {
         let start = haystack.as_ptr().cast::<i8>();
         (_mm512_maskz_loadu_epi8(places, start), _mm512_maskz_loadu_epi8(places, start.add(last)))

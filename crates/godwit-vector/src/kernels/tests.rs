@@ -1,5 +1,5 @@
-//! Comparison, arithmetic and conversion kernels against loops over single values, for flat, constant and dictionary
-//! vectors with and without NULLs.
+//! Comparison, arithmetic and conversion kernels, checked against loops over single values, for flat, constant and
+//! dictionary vectors with and without NULLs.
 
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@
 //!                       shuffle 4 bytes to each 32-bit lane, shift each lane right by 0..7, mask
 //! ```
 //!
-//! Widths above `SIMD_WIDTH_MAX` and the ends of a run go value by value through a 64-bit window.
+//! Widths above `SIMD_WIDTH_MAX` and the ends of a run are read value by value through a 64-bit window.
 
-/// Widest value that fits into four bytes whatever bit of the first one it starts at.
+/// Widest value that fits into four bytes whichever bit of the first one it starts at.
 #[cfg(target_feature = "avx2")]
 const SIMD_WIDTH_MAX: u32 = 25;
 
@@ -53,7 +53,7 @@ pub fn unpack_at(packed: &[u8], width: u32, first: usize, positions: &[u32], out
     out.extend(positions.iter().map(|&position| value_at(packed, width, first + position as usize)));
 }
 
-/// Value `index`, read through a window of eight bytes, or what is left of them.
+/// Reads value `index` through a window of eight bytes, or of those that are left.
 #[inline(always)]
 fn value_at(packed: &[u8], width: u32, index: usize) -> u32 {
     let bit = index * width as usize;
@@ -69,8 +69,8 @@ fn value_at(packed: &[u8], width: u32, index: usize) -> u32 {
     ((window >> (bit % 8)) & ((1u64 << width) - 1)) as u32
 }
 
-/// Appends whole groups of eight values, from group `first` on, as long as both loads lie inside `packed`; returns how
-/// many of the `count` groups were done.
+/// Appends whole groups of eight values, starting with group `first`, as long as both loads lie inside `packed`;
+/// returns how many of the `count` groups were done.
 #[cfg(target_feature = "avx2")]
 fn unpack_groups(packed: &[u8], width: u32, first: usize, count: usize, out: &mut Vec<u32>) -> usize {
     use std::arch::x86_64::*;
@@ -104,8 +104,8 @@ fn unpack_groups(packed: &[u8], width: u32, first: usize, count: usize, out: &mu
     count
 }
 
-/// Bit of its 16-byte load at which value `lane` of a group starts. The second load begins at byte `width / 2`, so
-/// that for odd widths its first value starts at bit 4.
+/// The bit of its 16-byte load at which value `lane` of a group starts. The second load begins at byte `width / 2`, so
+/// for odd widths its first value starts at bit 4.
 #[cfg(target_feature = "avx2")]
 const fn start_bit(width: usize, lane: usize) -> usize {
     if lane < 4 { lane * width } else { lane * width - width / 2 * 8 }
@@ -141,7 +141,7 @@ const SHIFTS: [[u32; 8]; SIMD_WIDTH_MAX as usize + 1] = {
     table
 };
 
-/// Appends `values[code]` for each code; `false`, with nothing appended, if a code is not below `values.len()`.
+/// Appends `values[code]` for each code; returns `false` and appends nothing if a code isn't below `values.len()`.
 #[must_use]
 pub fn look_up<T: Copy>(values: &[T], codes: &[u32], out: &mut Vec<T>) -> bool {
     if codes.is_empty() {
@@ -159,7 +159,7 @@ pub fn look_up<T: Copy>(values: &[T], codes: &[u32], out: &mut Vec<T>) -> bool {
 /// True if all values are in `min ..= max`.
 #[must_use]
 pub fn all_within<T: Copy + PartialOrd>(values: &[T], min: T, max: T) -> bool {
-    // Blocks, so that the loop inside has no exit and becomes wide compares.
+    // In blocks: the inner loop then has no exit and becomes wide compares.
     values.chunks(1024).all(|block| block.iter().fold(true, |inside, &value| inside & (min <= value) & (value <= max)))
 }
 

@@ -1,10 +1,10 @@
-//! Nested values as bytes that compare as the values do, so that rows hold lists, structs and maps as they hold text.
+//! Nested values as bytes that compare as the values do, to let rows hold lists, structs and maps as they hold text.
 //!
 //! ```text
-//! item      0x01 value  |  0x02: NULL, behind all values
+//! item      0x01 value  |  0x02: NULL, after all values
 //! integer   big-endian, sign inverted        float   its bits as an integer of the same order; −0 is 0, all NaN are one
 //! text      its bytes, 0x00 as 0x00 0xFF, then 0x00 0x01
-//! list      its items, then 0x00             a list comes before those that it is the beginning of
+//! list      its items, then 0x00             a list sorts before those that it is a prefix of
 //! struct    an item per field                map     the list of its entries
 //! ```
 //!
@@ -29,11 +29,11 @@ use crate::{Flat, StrBuilder, Vector};
 const END: u8 = 0x00;
 const VALUE: u8 = 0x01;
 const NULL: u8 = 0x02;
-/// What stands behind a zero byte of a text, and behind the one that ends it.
+/// Follows a zero byte of a text; `TEXT_END` follows the one that ends it.
 const ZERO: u8 = 0xFF;
 const TEXT_END: u8 = 0x01;
 
-/// The values of a nested vector as strings.
+/// Converts the values of a nested vector to strings.
 pub fn nested_to_bytes(vector: &Vector) -> Result<Vector> {
     let Flat::Nested(array) = vector.to_flat() else {
         return Err(Error::internal("only nested values become bytes"));
@@ -47,7 +47,7 @@ pub fn nested_to_bytes(vector: &Vector) -> Result<Vector> {
     Ok(Vector::flat(Flat::Str(strings), None).with_validity(vector.validity().cloned()))
 }
 
-/// The nested values of type `logical` that became these strings.
+/// Converts such strings back to nested values of type `logical`.
 pub fn nested_from_bytes(vector: &Vector, logical: &DataType) -> Result<Vector> {
     let flat = vector.to_flat();
     let strings = flat.strings();
@@ -72,12 +72,12 @@ struct Reader<'a> {
 enum Values<'a> {
     Null,
     Bool(&'a BooleanArray),
-    /// Little-endian words of this many bytes.
+    /// Little-endian words with this many bytes each.
     Words(Vec<u8>, usize, Word),
     Intervals(&'a IntervalMonthDayNanoArray),
     DayTimes(&'a IntervalDayTimeArray),
     Texts(Box<dyn Fn(usize) -> &'a [u8] + 'a>),
-    /// Where the items of each row begin and end.
+    /// The bounds of each row's items.
     Lists(Vec<usize>, Box<Reader<'a>>),
     Struct(Vec<Reader<'a>>),
 }
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
             LargeList(_) => Values::lists(array.as_list::<i64>().value_offsets(), array.as_list::<i64>().values())?,
             FixedSizeList(_, len) => {
                 let list = array.as_fixed_size_list();
-                // The items of a slice begin with its first row.
+                // The items of a sliced array begin with its first row.
                 let offsets: Vec<i32> = (0..=rows as i32).map(|row| row * len).collect();
                 Values::lists(&offsets, list.values())?
             }
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         Ok(Self { nulls: array.logical_nulls(), content })
     }
 
-    /// An item: a value or NULL.
+    /// Writes an item: a value or NULL.
     fn put(&self, row: usize, bytes: &mut Vec<u8>) {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return bytes.push(NULL);
@@ -212,7 +212,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Which items are no NULLs.
+/// Which items are not NULL.
 #[derive(Default)]
 struct Validity {
     items: usize,
@@ -228,13 +228,13 @@ impl Validity {
         self.items += 1;
     }
 
-    /// So many items that are no NULLs.
+    /// Adds this many items that are not NULL.
     #[inline]
     fn push_values(&mut self, items: usize) {
         self.items += items;
     }
 
-    /// As Arrow has it: nothing without NULLs.
+    /// The null mask for Arrow; `None` if there are no NULLs.
     fn finish(self) -> Option<NullBuffer> {
         if self.nulls.is_empty() {
             return None;
@@ -291,7 +291,7 @@ impl<'t> Builder<'t> {
         Ok(Self { ty, valid: Validity::default(), content })
     }
 
-    /// Makes room for the items of lists that have so many bytes.
+    /// Makes room for the items of lists with this many bytes in total.
     fn reserve(&mut self, bytes: usize) {
         if let Content::Lists(_, items) = &mut self.content
             && let Content::Words(words) = &mut items.content
@@ -437,7 +437,7 @@ fn lists_of(lens: Vec<usize>, items: ArrayRef, nulls: Option<NullBuffer>, ty: &D
     })
 }
 
-/// Appends the text at the front of `bytes` to others.
+/// Appends the text at the front of `bytes` to `texts`.
 fn take_text(bytes: &mut &[u8], texts: &mut Vec<u8>) -> Result<()> {
     loop {
         let len = bytes.iter().position(|&byte| byte == 0).ok_or_else(cut_off)?;
@@ -513,7 +513,7 @@ mod tests {
         Arc::new(builder.finish())
     }
 
-    /// The order that the bytes are to have: NULLs behind values, a list before those that it is the beginning of.
+    /// The order that the bytes are meant to have: NULLs after values, a list before those that it is a prefix of.
     fn compare(a: &Model, b: &Model) -> Ordering {
         fn nulls_last<T>(a: &Option<T>, b: &Option<T>, values: impl Fn(&T, &T) -> Ordering) -> Ordering {
             match (a, b) {

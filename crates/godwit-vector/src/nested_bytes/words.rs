@@ -1,4 +1,4 @@
-//! Values of a fixed width among the bytes of nested values: big-endian words that compare as the values do.
+//! Fixed-width values among the bytes of nested values: big-endian words that compare as the values do.
 
 use godwit_common::Result;
 
@@ -29,13 +29,13 @@ pub(super) fn ordered(word: &mut [u8], kind: Word) {
     }
 }
 
-/// Takes back what [`ordered`] did.
+/// Undoes [`ordered`].
 #[inline]
 fn unordered<const WIDTH: usize>(word: &mut [u8; WIDTH], kind: Word) {
     match kind {
         Word::Unsigned => {}
         Word::Signed => word[0] ^= 0x80,
-        // The sign bit of a number that isn't negative was set.
+        // The number isn't negative: its sign bit was set.
         Word::Float if word[0] & 0x80 != 0 => word[0] ^= 0x80,
         Word::Float => word.iter_mut().for_each(|byte| *byte = !*byte),
     }
@@ -75,7 +75,7 @@ impl Words {
         of_width!(self.take_value(bytes))
     }
 
-    /// Takes the items of a list, and its end, from the front of `bytes`; returns how many they are.
+    /// Takes the items of a list, and its end, from the front of `bytes`; returns their number.
     pub(super) fn take_list(&mut self, valid: &mut Validity, bytes: &mut &[u8]) -> Result<usize> {
         of_width!(self.take_items(valid, bytes))
     }
@@ -121,8 +121,8 @@ impl Words {
     }
 }
 
-/// The items of a list, if `bytes` are just its own and none of them is NULL: then their markers stand at equal distances, up to
-/// the end of the list, the first thing at such a place that isn't the marker of a value.
+/// Returns the items of a list if `bytes` hold nothing else and none of them is NULL. Their markers are then at equal
+/// distances up to the end of the list, the first byte at such a position that isn't the marker of a value.
 #[inline]
 fn items_without_nulls<'b, const WIDTH: usize>(bytes: &&'b [u8]) -> Option<&'b [u8]> {
     let (&END, items) = bytes.split_last()? else { return None };

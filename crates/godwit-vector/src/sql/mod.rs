@@ -1,4 +1,4 @@
-//! SQL's types and values as those of vectors, and the way back.
+//! Conversion of SQL's types and values to those of vectors, and back.
 
 mod reader;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The rows of vectors as values.
+//! Reads the rows of vectors as values.
 
 use std::sync::Arc;
 
@@ -22,15 +22,15 @@ pub struct Reader<'t> {
 enum Values<'t> {
     Flat(Flat),
     Intervals(IntervalMonthDayNanoArray),
-    /// Where the elements of each row begin and end.
+    /// The bounds of each row's elements.
     Lists(Vec<usize>, Box<Reader<'t>>),
     Structs(Vec<Reader<'t>>),
-    /// Where the entries of each row begin and end; keys and values.
+    /// The bounds of each row's entries; keys and values.
     Maps(Vec<usize>, Box<(Reader<'t>, Reader<'t>)>),
 }
 
 impl<'t> Reader<'t> {
-    /// Reads a vector of values of a type.
+    /// Creates a reader of a vector with values of type `ty`.
     pub fn new(vector: &Vector, ty: &'t SqlType) -> Result<Self> {
         let (flat, is_constant) = match vector.data() {
             Data::Constant(flat) => (flat.clone(), true),
@@ -74,7 +74,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// The value in a row.
+    /// Returns the value of a row.
     pub fn value(&self, row: usize) -> Result<Value> {
         if self.validity.as_ref().is_some_and(|validity| !validity.get(row)) {
             return Ok(Value::Null);
@@ -115,7 +115,7 @@ fn flat_value(flat: &Flat, row: usize, ty: &SqlType) -> Result<Value> {
     })
 }
 
-/// The text in a row.
+/// Returns the text of a row.
 fn text_at(flat: &Flat, row: usize) -> Result<&str> {
     std::str::from_utf8(flat.strings().get(row)).map_err(|_| Error::corrupt("a text value is not valid UTF-8"))
 }

@@ -1,4 +1,4 @@
-//! Types and values go to Arrow and back.
+//! Conversion of types and values to Arrow and back.
 
 use std::sync::Arc;
 

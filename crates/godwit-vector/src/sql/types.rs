@@ -1,15 +1,15 @@
-//! SQL's types as Arrow's.
+//! SQL's types as Arrow types.
 //!
-//! Arrow has fewer types than SQL: HUGEINT is a decimal of 38 digits there, UUID, JSON and BIT are text, labels of an ENUM
-//! their places. So the way there and back doesn't end at the same type; who needs SQL's type keeps it, as the plan does.
-//! Columns of tables are Arrow's fields, and keep it in the field's metadata ([`field_of`], [`type_of_field`]).
+//! Arrow has fewer types than SQL: HUGEINT becomes a decimal of 38 digits, UUID, JSON and BIT become text, labels of an
+//! ENUM their positions. The round trip may thus end at another type; whoever needs SQL's type keeps it, as the plan
+//! does. Columns of tables are Arrow fields, and keep it in the field's metadata ([`field_of`], [`type_of_field`]).
 //!
 //! | SQL | Arrow |
 //! |---|---|
 //! | integers, REAL, DOUBLE | the same |
 //! | HUGEINT, DECIMAL | `Decimal128` |
 //! | VARCHAR, UUID, JSON, BIT | `Utf8View` |
-//! | ENUM | the narrowest of `UInt8`, `UInt16`, `UInt32` for its places |
+//! | ENUM | the narrowest of `UInt8`, `UInt16`, `UInt32` for its positions |
 //! | BLOB | `BinaryView` |
 //! | DATE, TIME, timestamps | `Date32`, `Time64(µs)`, `Timestamp` of the type's unit |
 //! | INTERVAL, lists, structs, maps | `Interval(MonthDayNano)`, `List`, `FixedSizeList`, `Struct`, `Map` |
@@ -22,13 +22,13 @@ use godwit_types::SqlType;
 
 use crate::ColumnType;
 
-/// The zone that TIMESTAMP WITH TIME ZONE counts in.
+/// The time zone of Arrow's type for TIMESTAMP WITH TIME ZONE.
 pub(super) const UTC: &str = "UTC";
 
-/// Where the metadata of a field has the definition of its SQL type, if Arrow's type doesn't say it.
+/// Key of the definition of the SQL type in a field's metadata, if Arrow's type doesn't determine it.
 const SQL_TYPE: &str = "godwit.sql_type";
 
-/// A column of a type.
+/// Returns the Arrow field of a column of type `ty`.
 pub fn field_of(name: impl Into<String>, ty: &SqlType, nullable: bool) -> Result<Field> {
     let field = Field::new(name, arrow_type(ty)?, nullable);
     Ok(match sql_type(field.data_type())? == *ty {
@@ -37,7 +37,7 @@ pub fn field_of(name: impl Into<String>, ty: &SqlType, nullable: bool) -> Result
     })
 }
 
-/// The SQL type of a column.
+/// Returns the SQL type of a column.
 pub fn type_of_field(field: &Field) -> Result<SqlType> {
     let Some(definition) = field.metadata().get(SQL_TYPE) else { return sql_type(field.data_type()) };
     let ty = SqlType::from_definition(definition);
@@ -45,12 +45,12 @@ pub fn type_of_field(field: &Field) -> Result<SqlType> {
         .ok_or_else(|| Error::corrupt(format!("the column {} has a type that isn't one: {definition}", field.name())))
 }
 
-/// A column of which nothing but the SQL type is known.
+/// Returns the type of a column of which only the SQL type is known.
 pub fn column_type(ty: &SqlType, nullable: bool) -> Result<ColumnType> {
     ColumnType::new(arrow_type(ty)?, nullable)
 }
 
-/// Arrow's type for values of a type.
+/// Returns the Arrow type for values of an SQL type.
 pub fn arrow_type(ty: &SqlType) -> Result<DataType> {
     Ok(match ty {
         SqlType::Unknown => DataType::Null,
@@ -107,7 +107,7 @@ fn element_field(element: &SqlType) -> Result<Arc<Field>> {
     Ok(Arc::new(Field::new_list_field(arrow_type(element)?, true)))
 }
 
-/// SQL's type for Arrow's; of types that differ only in layout, the same.
+/// Returns the SQL type for an Arrow type; the same one for types that differ only in layout.
 pub fn sql_type(ty: &DataType) -> Result<SqlType> {
     use DataType as D;
     Ok(match ty {
@@ -162,7 +162,7 @@ pub fn sql_type(ty: &DataType) -> Result<SqlType> {
 }
 
 fn decimal(precision: u8, scale: i8) -> Option<SqlType> {
-    // A negative scale stands for zeros before the point.
+    // A negative scale stands for zeros before the decimal point.
     let (precision, scale) = match u8::try_from(scale) {
         Ok(scale) => (precision.max(scale), scale),
         Err(_) => (precision.checked_add(scale.unsigned_abs())?, 0),
@@ -170,7 +170,7 @@ fn decimal(precision: u8, scale: i8) -> Option<SqlType> {
     (precision <= SqlType::DECIMAL_PRECISION_MAX).then(|| SqlType::decimal(precision, scale))
 }
 
-/// True if both Arrow types hold the same values: they differ in layout at most.
+/// True if both Arrow types hold the same values: they differ at most in layout.
 pub fn is_same_but_layout(a: &DataType, b: &DataType) -> bool {
     use DataType::{Binary, BinaryView, Dictionary, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
     match (a, b) {

@@ -1,6 +1,7 @@
-//! Values as vectors and as Arrow's arrays.
+//! Values as vectors and as Arrow arrays.
 //!
-//! A value says less than its type: a decimal is its digits, a label of an ENUM its place. So both ways take the type.
+//! A value says less than its type: a decimal holds only its digits, a label of an ENUM its position. So conversions in
+//! both directions take the type.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector, from_arrow, m
 
 const NANOS_PER_MICRO: i64 = 1_000;
 
-/// An interval in Arrow's nanoseconds; longer ones than these count are refused.
+/// Converts an interval to Arrow's nanoseconds; fails if it is too long for them.
 pub fn arrow_interval(interval: Interval) -> Result<IntervalMonthDayNano> {
     let nanos = interval.micros.checked_mul(NANOS_PER_MICRO).ok_or_else(|| {
         Error::user("the hours of the interval are out of range").with_code(SqlState::DATETIME_FIELD_OVERFLOW)
@@ -27,13 +28,13 @@ pub fn arrow_interval(interval: Interval) -> Result<IntervalMonthDayNano> {
     Ok(IntervalMonthDayNano::new(interval.months, interval.days, nanos))
 }
 
-/// An interval of Arrow's; what is below a microsecond is cut off.
+/// Converts an interval of Arrow; fractions of a microsecond are cut off.
 pub fn sql_interval(interval: IntervalMonthDayNano) -> Interval {
     let micros = interval.nanoseconds / NANOS_PER_MICRO;
     Interval { months: interval.months, days: interval.days, micros }
 }
 
-/// Values of a type as an array of its [`arrow_type`].
+/// Converts values of a type to an array of its [`arrow_type`].
 pub fn array_of_values(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
     let data_type = arrow_type(ty)?;
     if values.is_empty() {
@@ -102,7 +103,7 @@ fn elements_of(value: &Value) -> &[Value] {
     }
 }
 
-/// The value in a row of an array, whose type is the [`arrow_type`] of the SQL type or can be cast to it.
+/// Returns the value of a row of an array whose type is the [`arrow_type`] of the SQL type or can be cast to it.
 pub fn value_at(array: &ArrayRef, row: usize, ty: &SqlType) -> Result<Value> {
     let (single, expected) = (array.slice(row, 1), arrow_type(ty)?);
     let single = match *single.data_type() == expected {
@@ -116,7 +117,7 @@ fn arrow(error: ArrowError) -> Error {
     Error::internal(error.to_string())
 }
 
-/// Values of a type as a vector of its natural physical type.
+/// Converts values of a type to a vector of its natural physical type.
 pub fn vector_of_values(values: &[Value], ty: &SqlType) -> Result<Vector> {
     let validity = Bitmap::from_fn(values.len(), |row| !values[row].is_null());
     Ok(Vector::flat(flat_of(values, ty)?, Some(validity)))
