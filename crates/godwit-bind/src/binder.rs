@@ -11,7 +11,7 @@ use crate::Environment;
 use crate::query::CommonTable;
 use crate::scope::Scope;
 
-/// Queries, views and macros inside each other, up to this depth: each level takes some ten kilobytes of stack.
+/// Maximum nesting depth of queries, views and macros: each level takes some ten kilobytes of stack.
 const DEPTH_MAX: usize = 512;
 
 /// Binds statements: names to columns, values to types.
@@ -19,28 +19,28 @@ const DEPTH_MAX: usize = 512;
 pub struct Binder {
     /// The plan bound so far.
     pub plan: Plan,
-    /// What names outside of the statement mean; another one inside a view.
+    /// Resolves the names that come from outside the statement; a view has its own.
     pub(crate) environment: Arc<dyn Environment>,
-    /// Common table expressions that are in sight, innermost last.
+    /// Common table expressions in scope, innermost last.
     pub(crate) common_tables: Vec<CommonTable>,
-    /// Views that are bound already: their columns, by name.
+    /// Views that are already bound: their columns, by name.
     pub(crate) views: HashMap<String, BoundView>,
-    /// Columns that are constants whose type their use decides: quoted text and NULL in a SELECT list.
+    /// Constant columns whose type depends on their use: quoted text and NULL in a SELECT list.
     pub(crate) untyped: HashMap<ColumnId, Expr>,
-    /// Keys of scanned tables that are never NULL, with all columns of the scan: they decide the other columns.
+    /// Keys of scanned tables that are never NULL, each with all columns of its scan, which it determines.
     pub(crate) keys: Vec<(ColumnSet, ColumnSet)>,
-    /// Views and macros that are being bound: one of them inside itself is an error.
+    /// Views and macros being bound, to detect those that contain themselves.
     pub(crate) open_definitions: Vec<String>,
     pub(crate) depth: usize,
-    /// Parts of expressions that names stood for so far.
+    /// Number of expression nodes that names have been replaced by so far.
     pub(crate) substituted_parts: usize,
-    /// The queries around the one being bound, if it is part of their expressions, innermost last.
+    /// The queries around the one being bound, if it is a subquery in one of their expressions; innermost last.
     pub(crate) enclosing: Vec<Enclosing>,
     /// The columns of values that expressions compute once and use several times.
     pub(crate) shared_values: HashMap<Expr, ColumnId>,
 }
 
-/// A view that is bound: its plan, and its columns by name.
+/// A bound view: its plan, and its columns by name.
 pub(crate) type BoundView = (SharedId, Vec<(Arc<str>, ColumnId)>);
 
 /// The rows of a query, and the names of its columns.
@@ -48,16 +48,16 @@ pub(crate) type BoundView = (SharedId, Vec<(Arc<str>, ColumnId)>);
 pub struct BoundQuery {
     /// The rows.
     pub node: NodeId,
-    /// Name and column, in order; a column may be there twice.
+    /// Name and column, in order; a column may appear twice.
     pub columns: Vec<(Arc<str>, ColumnId)>,
 }
 
-/// The place of an expression: what it may contain, and its name in messages.
+/// The clause of an expression: determines what it may contain, and its name in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clause {
     /// The condition of a join.
     On,
-    /// Arguments of functions in FROM, rows of VALUES.
+    /// Arguments of functions in FROM, and rows of VALUES.
     From,
     /// WHERE.
     Where,
@@ -77,9 +77,9 @@ pub(crate) enum Clause {
     Limit,
     /// The arguments, order and filter of an aggregate.
     AggregateArgument,
-    /// The arguments of a window function, and its window.
+    /// The arguments of a window function, and its window specification.
     WindowArgument,
-    /// What UPDATE, ON CONFLICT and MERGE give to columns.
+    /// Values assigned to columns by UPDATE, ON CONFLICT and MERGE.
     Set,
     /// WHEN of MERGE.
     When,
@@ -90,7 +90,7 @@ pub(crate) enum Clause {
 }
 
 impl Clause {
-    /// Are aggregates allowed here?
+    /// Whether aggregates are allowed here.
     pub fn allows_aggregates(self) -> bool {
         matches!(
             self,
@@ -98,12 +98,12 @@ impl Clause {
         )
     }
 
-    /// Are window functions allowed here?
+    /// Whether window functions are allowed here.
     pub fn allows_windows(self) -> bool {
         matches!(self, Self::Select | Self::Qualify | Self::OrderBy | Self::DistinctOn)
     }
 
-    /// Its name in messages.
+    /// Returns its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::On => "a join's condition",
@@ -126,20 +126,20 @@ impl Clause {
     }
 }
 
-/// The parts of a SELECT's expressions that are computed by nodes of their own.
+/// The parts of a SELECT's expressions that are computed by separate nodes.
 #[derive(Default)]
 pub(crate) struct Collected {
     /// Aggregates, each once: equal calls that aren't volatile share a column.
     pub aggregates: Vec<(ColumnId, AggregateCall)>,
     /// Window functions, each once.
     pub windows: Vec<(ColumnId, WindowCall)>,
-    /// UNNEST in the SELECT list: (element, list). Lists are walked side by side.
+    /// UNNEST in the SELECT list: (element, list). The lists are unnested side by side.
     pub unnested: Vec<(ColumnId, Expr)>,
     /// GROUPING(keys): a column, and the expressions that must be keys.
     pub groupings: Vec<(ColumnId, Vec<Expr>)>,
 }
 
-/// A query while a subquery in one of its expressions is bound: an aggregate in there may be its own.
+/// A query while a subquery in one of its expressions is bound: an aggregate in the subquery may belong to it.
 #[derive(Clone)]
 pub(crate) struct Enclosing {
     /// The clause that contains the subquery.
@@ -150,20 +150,20 @@ pub(crate) struct Enclosing {
     pub aggregates: Vec<(ColumnId, AggregateCall)>,
 }
 
-/// The context that an expression is bound in.
+/// The context in which an expression is bound.
 pub(crate) struct ExprContext<'c> {
     /// What names mean.
     pub scope: &'c Scope<'c>,
     /// The clause that contains it.
     pub clause: Clause,
-    /// For what clauses that allow it collect.
+    /// Collects aggregates, window functions and the like for clauses that allow them.
     pub collected: &'c mut Collected,
     /// The windows of the WINDOW clause.
     pub windows: &'c [ast::NamedWindow],
 }
 
 impl Binder {
-    /// A binder of a new plan.
+    /// Creates a binder with an empty plan.
     pub fn new(environment: Arc<dyn Environment>) -> Self {
         Self {
             plan: Plan::new(),
@@ -180,7 +180,7 @@ impl Binder {
         }
     }
 
-    /// The value of a column, seen from `scope`.
+    /// Returns the value of a column, as seen from `scope`.
     pub(crate) fn column(&self, column: ColumnId, scope: &Scope<'_>) -> Expr {
         let info = self.plan.column(column);
         let mut filled = false;
@@ -192,7 +192,7 @@ impl Binder {
         Expr::new(godwit_plan::ExprKind::Column(column), info.ty.clone(), info.nullable || filled)
     }
 
-    /// Runs `bind` one level deeper; an error at the deepest.
+    /// Runs `bind` one nesting level deeper; fails at the deepest level.
     pub(crate) fn nested<T>(&mut self, span: Span, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= DEPTH_MAX {
             let message = format!("queries are nested deeper than {DEPTH_MAX} levels");

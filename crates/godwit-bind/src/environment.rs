@@ -7,17 +7,18 @@ use godwit_plan::{FunctionRegistry, Plan, Relation};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, TimeZone, Value};
 
-/// Tables, views, functions and types that a statement sees. Most kinds of them need not be there.
+/// Tables, views, functions and types visible to a statement. Most of these are optional.
 pub trait Environment: Send + Sync {
-    /// The table or view of a name of one to three parts (`database.schema.table`, or less); `None` if there is none.
+    /// Returns the table or view with a name of one to three parts (`database.schema.table`, or less); `None` if there
+    /// is none.
     fn named(&self, parts: &[&str]) -> Result<Option<Named>>;
 
-    /// The rows of files, by path or glob; `None` if the text doesn't look like a path that can be read.
+    /// Returns the rows of files, by path or glob; `None` if the text doesn't look like a readable path.
     fn file(&self, _path: &str) -> Option<Result<Arc<dyn Relation>>> {
         None
     }
 
-    /// The rows of a function in FROM, by its name in lower case; `None` if there is none of that name.
+    /// Returns the rows of a function in FROM, by its name in lower case; `None` if there is no such function.
     fn table_function(&self, _name: &str, _arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
         None
     }
@@ -25,62 +26,63 @@ pub trait Environment: Send + Sync {
     /// Scalar, aggregate and window functions.
     fn functions(&self) -> &dyn FunctionRegistry;
 
-    /// A macro, by a name of one to three parts.
+    /// Returns a macro, by a name of one to three parts.
     fn find_macro(&self, _parts: &[&str]) -> Option<Arc<Macro>> {
         None
     }
 
-    /// A type that a user has made, by a name of one to three parts.
+    /// Returns a user-defined type, by a name of one to three parts.
     fn named_type(&self, _parts: &[&str]) -> Option<SqlType> {
         None
     }
 
-    /// A variable of the session, by its name in lower case.
+    /// Returns a session variable, by its name in lower case.
     fn variable(&self, _name: &str) -> Option<(Value, SqlType)> {
         None
     }
 
-    /// The value of a session function without arguments: `current_schema`, `current_database`, `current_user`.
+    /// Returns the value of a session function without arguments: `current_schema`, `current_database`, `current_user`.
     fn session_value(&self, _name: &str) -> Option<(Value, SqlType)> {
         None
     }
 
-    /// The zone in which moments are shown, and in which times without a zone are read as moments.
+    /// The session's time zone: timestamps with time zone are shown in it, and times without a zone are converted by
+    /// it.
     fn time_zone(&self) -> TimeZone {
         TimeZone::UTC
     }
 
-    /// The value of a setting of the session, by its name in lower case.
+    /// Returns the value of a session setting, by its name in lower case.
     fn setting(&self, _name: &str) -> Option<String> {
         None
     }
 
-    /// The error for a table that doesn't exist, with a hint at similar names.
+    /// Returns the error for a table that doesn't exist, with a hint at similar names.
     fn unknown_table(&self, name: &str) -> Error;
 
-    /// What SHOW lists.
+    /// Returns the rows of a SHOW statement.
     fn listed(&self, _show: &ast::Show) -> Result<Rows> {
         Err(Error::unsupported("SHOW inside a query"))
     }
 
-    /// What the write in WITH at this place returns; `None` if no write is allowed there.
+    /// Returns the result of the data-modifying WITH item at this position; `None` if none is allowed there.
     fn written(&self, _cte: Span) -> Option<Written> {
         None
     }
 
-    /// The distinct rows of a plan as texts, in the order in which they come: PIVOT turns them into columns. `None`
-    /// where rows can't be read while a statement is planned; an error if there are more than `rows_max`.
+    /// Returns the distinct rows of a plan as text, in the plan's order: PIVOT turns them into columns. `None` where
+    /// rows can't be read during planning; fails if there are more than `rows_max`.
     fn distinct_rows(&self, _plan: &Plan, _rows_max: usize) -> Option<Result<TextRows>> {
         None
     }
 
-    /// Names of table functions, for hints.
+    /// Returns the names of table functions, for hints.
     fn table_function_names(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Rows of texts; `None` is NULL.
+/// Rows of text; `None` is NULL.
 pub type TextRows = Vec<Vec<Option<String>>>;
 
 /// What a name in FROM stands for.
@@ -89,11 +91,11 @@ pub enum Named {
     Relation(Arc<dyn Relation>, Vec<String>),
     /// A view.
     View(Arc<View>),
-    /// Rows that the environment provides itself: `information_schema`. With their full name.
+    /// Rows that the environment itself provides, such as `information_schema`, with their full name.
     Rows(Rows, Vec<String>),
 }
 
-/// What a write in WITH provides to the other parts of the statement.
+/// The result of a data-modifying WITH item, as seen by the rest of the statement.
 #[derive(Clone)]
 pub enum Written {
     /// The rows of RETURNING.
@@ -110,7 +112,7 @@ pub struct Rows {
     pub rows: Vec<Vec<Value>>,
 }
 
-/// A view: a query that is bound where it was defined.
+/// A view: a query that is bound in the environment of its definition.
 pub struct View {
     /// Full name; views of the same name are the same.
     pub name: String,
@@ -118,17 +120,17 @@ pub struct View {
     pub query: Arc<ast::Query>,
     /// Names of its columns; may be fewer than it has.
     pub columns: Vec<String>,
-    /// What its names mean.
+    /// Resolves its names.
     pub environment: Arc<dyn Environment>,
 }
 
-/// A macro: forms by their parameters.
+/// A macro, with its overloads.
 pub struct Macro {
     /// Its name.
     pub name: String,
-    /// The forms, in the order in which they are tried.
+    /// The overloads, in the order in which they are tried.
     pub overloads: Vec<ast::MacroOverload>,
-    /// What its names mean.
+    /// Resolves its names.
     pub environment: Arc<dyn Environment>,
 }
 
@@ -141,6 +143,6 @@ pub struct TableArgument {
     pub value: Value,
     /// The value's type.
     pub ty: SqlType,
-    /// Its place in the text.
+    /// Its position in the text.
     pub span: Span,
 }

@@ -1,4 +1,4 @@
-//! Syntax trees to plans: what names mean, which types values have, which function a call is.
+//! Translates syntax trees to plans: resolves names, determines types, and chooses functions.
 //!
 //! ```text
 //! ast::Query ──query/──▶ FROM ─▶ WHERE ─▶ GROUP BY ─▶ HAVING ─▶ windows ─▶ QUALIFY ─▶ SELECT ─▶ DISTINCT ─▶ ORDER BY ─▶ LIMIT
@@ -6,8 +6,8 @@
 //! ast::Expr  ──expr/───▶ Expr with a type; calls of aggregates and window functions are collected for their nodes
 //! ```
 //!
-//! What a name can mean is a [`Scope`](scope::Scope): the columns of FROM, those of the queries around it, aliases of
-//! SELECT, parameters of lambdas. Everything outside of the statement (tables, views, functions, types) is known to the
+//! A [`Scope`](scope::Scope) resolves names: the columns of FROM, those of the enclosing queries, aliases of SELECT,
+//! parameters of lambdas. Everything outside of the statement (tables, views, functions, types) comes from the
 //! [`Environment`]. After binding, names are never looked up again.
 #![forbid(unsafe_code)]
 

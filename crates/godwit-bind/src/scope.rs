@@ -1,34 +1,34 @@
-//! What names mean in a clause.
+//! Name resolution within a clause.
 //!
 //! ```text
 //! lambda parameters ─▶ columns of FROM ─▶ aliases of SELECT ─▶ the scope of the query around it ─▶ …
 //! ```
 //!
-//! The first scope that knows a name decides: a column of an inner FROM hides those of outer queries. Two columns of
-//! one scope under the same name are an error that shows both.
+//! The innermost scope that knows a name wins: a column of an inner FROM hides those of outer queries. If a name
+//! matches two columns of one scope, the error shows both.
 
 use std::sync::Arc;
 
 use godwit_plan::{ColumnId, ColumnSet, Expr};
 
-/// The names that a clause of one SELECT sees.
+/// The names visible to a clause of one SELECT.
 #[derive(Default)]
 pub(crate) struct Scope<'s> {
-    /// The scope of the query around this one.
+    /// The scope of the enclosing query.
     pub outer: Option<&'s Scope<'s>>,
-    /// The tables left of a subquery in FROM that isn't LATERAL. They are searched last, when no scope around the query
-    /// knows the name: DuckDB's users leave LATERAL out.
+    /// The tables to the left of a subquery in FROM that isn't LATERAL. They are searched last, when no scope around
+    /// the query knows the name: DuckDB's users leave LATERAL out.
     pub implicit: bool,
     /// The tables of FROM, in order.
     pub relations: Vec<ScopeRelation>,
-    /// What an unqualified name and `*` can mean, in order. With USING a pair of columns is there once, and each side's
-    /// own is in `relations` only.
+    /// The meanings of unqualified names and `*`, in order. A pair of USING columns appears once; each side's own
+    /// column is only in `relations`.
     pub visible: Vec<VisibleColumn>,
-    /// Columns that outer joins fill up with NULLs.
+    /// Columns that outer joins fill with NULLs.
     pub filled: ColumnSet,
     /// The values of SELECT under their aliases, for clauses that may use them.
     pub aliases: Vec<(Arc<str>, Expr)>,
-    /// The column that COLUMNS stands for: an expression with it is bound once for each that it selects.
+    /// The column that COLUMNS stands for: an expression with it is bound once for each selected column.
     pub selected: Option<ColumnId>,
     /// Parameters of the lambdas around an expression, innermost last.
     pub lambda_parameters: Vec<(Arc<str>, ColumnId)>,
@@ -37,9 +37,9 @@ pub(crate) struct Scope<'s> {
 /// A table of FROM.
 #[derive(Debug, Clone)]
 pub(crate) struct ScopeRelation {
-    /// Its alias, or its name, qualified as far as it is known: outermost first, the table last.
+    /// Its alias, or else its name, qualified as far as known: outermost first, the table last.
     pub name: Vec<Arc<str>>,
-    /// Its columns: name, column, and whether `*` leaves it out.
+    /// Its columns.
     pub columns: Vec<VisibleColumn>,
 }
 
@@ -50,14 +50,14 @@ pub(crate) struct VisibleColumn {
     pub name: Arc<str>,
     /// The column.
     pub column: ColumnId,
-    /// `*` leaves it out.
+    /// True if `*` leaves it out.
     pub hidden: bool,
     /// The table that it belongs to, for messages; `None` for the merged columns of USING.
     pub relation: Option<Arc<str>>,
 }
 
 impl<'s> Scope<'s> {
-    /// The same names, to be changed for an expression.
+    /// Returns a copy of the scope, to be changed for one expression.
     pub fn copied(&self) -> Scope<'s> {
         Scope {
             outer: self.outer,
@@ -73,18 +73,19 @@ impl<'s> Scope<'s> {
 }
 
 impl ScopeRelation {
-    /// Does a qualifier, outermost part first, mean this table? `t` means `s.t`, `s.t` doesn't mean `r.t`.
+    /// Whether a qualifier, outermost part first, refers to this table: `t` refers to `s.t`, `s.t` doesn't refer to
+    /// `r.t`.
     pub fn is_meant_by(&self, qualifier: &[&str]) -> bool {
         qualifier.len() <= self.name.len()
             && self.name.iter().rev().zip(qualifier.iter().rev()).all(|(own, part)| own.eq_ignore_ascii_case(part))
     }
 }
 
-/// A way to read the first names of a path in one scope.
+/// A way to read the leading names of a path in one scope.
 pub(crate) struct Reading<'s> {
-    /// What they name; several columns if they are ambiguous.
+    /// What the names refer to; several columns if they are ambiguous.
     pub meaning: Meaning<'s>,
-    /// Number of names that this takes; the others are fields.
+    /// Number of names that this reading consumes; the rest are fields.
     pub used: usize,
 }
 
@@ -97,7 +98,7 @@ pub(crate) enum Meaning<'s> {
 }
 
 impl<'s> Scope<'s> {
-    /// This scope and those around it, in the order in which they are asked.
+    /// Returns this scope and those around it, in the order in which they are searched.
     pub fn in_order(&'s self) -> impl Iterator<Item = &'s Scope<'s>> {
         let all = |implicit: bool| {
             std::iter::successors(Some(self), |scope| scope.outer).filter(move |scope| scope.implicit == implicit)
@@ -105,7 +106,7 @@ impl<'s> Scope<'s> {
         all(false).chain(all(true))
     }
 
-    /// The innermost scope that is one of a query rather than of a lambda.
+    /// Returns the innermost scope that belongs to a query rather than to a lambda.
     pub fn of_query(&'s self) -> &'s Scope<'s> {
         let mut scope = self;
         while let (false, Some(outer)) = (scope.lambda_parameters.is_empty(), scope.outer) {
@@ -114,13 +115,13 @@ impl<'s> Scope<'s> {
         scope
     }
 
-    /// The scopes around this one.
+    /// Returns the scopes around this one.
     pub fn around(&self) -> impl Iterator<Item = &Scope<'s>> {
         std::iter::successors(self.outer, |scope| scope.outer)
     }
 
-    /// How a path can be read in this scope alone, the best first: a parameter of a lambda; a column of a table, the
-    /// longest qualifier before shorter ones; a column without qualifier; an alias.
+    /// Returns the ways to read a path in this scope alone, the best first: a parameter of a lambda; a column of a
+    /// table, the longest qualifier before shorter ones; a column without qualifier; an alias.
     pub fn readings(&self, path: &[&str]) -> Vec<Reading<'_>> {
         let mut readings = Vec::new();
         let mut columns = |ids: Vec<ColumnId>, used| {
@@ -140,25 +141,25 @@ impl<'s> Scope<'s> {
         readings
     }
 
-    /// The tables of FROM that a path means as a whole.
+    /// Returns the tables of FROM that the whole path refers to.
     pub fn tables(&self, path: &[&str]) -> impl Iterator<Item = &ScopeRelation> {
         self.relations.iter().filter(move |table| table.is_meant_by(path))
     }
 
-    /// The table that has a column, as messages show it.
+    /// Returns the table that has a column, as shown in messages.
     pub fn table_of(&self, column: ColumnId) -> Option<String> {
         let has = |table: &&ScopeRelation| table.columns.iter().any(|known| known.column == column);
         self.relations.iter().find(has).map(|table| table.name.join("."))
     }
 
-    /// The columns of this scope's tables.
+    /// Returns the columns of this scope's tables.
     pub fn own_columns(&self) -> ColumnSet {
         let own = self.relations.iter().flat_map(|table| &table.columns).chain(&self.visible);
         own.map(|known| known.column).collect()
     }
 }
 
-/// The columns of a name, each once.
+/// Returns the columns with this name, each once.
 fn named<'c>(columns: impl IntoIterator<Item = &'c VisibleColumn>, name: &str) -> Vec<ColumnId> {
     let mut ids = Vec::new();
     for column in columns {

@@ -1,5 +1,5 @@
-//! Queries from text to rows: parsed, bound, and evaluated as they are bound, without any optimization. What the plan of a
-//! query means is what the reference evaluator says.
+//! End-to-end tests of queries: parsed, bound, and evaluated by the reference evaluator without any optimization. The
+//! reference evaluator defines what a plan means.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl World {
     }
 }
 
-/// The names of a [`World`].
+/// The environment of a [`World`].
 pub(crate) struct Names(pub Arc<World>);
 
 impl Environment for Names {
@@ -94,7 +94,7 @@ impl Environment for Names {
     }
 }
 
-/// The rows of a query, as text; sorted unless the query has an order.
+/// Returns the rows of a query, as text; sorted unless the query has an order.
 pub(crate) fn answer(sql: &str) -> String {
     let bound = || {
         let query = godwit_syntax::parse_query(sql)?;
@@ -135,7 +135,7 @@ fn queries_mean_what_they_say() {
         ("SELECT a FROM t WHERE b >= ALL (SELECT b FROM t)", "3"),
         ("SELECT i, i IN (SELECT i FROM n) FROM n", "1 true, 2 true, 3 true, NULL NULL"),
         ("SELECT 1 = ANY (SELECT 1), 1 <> ALL (SELECT i FROM n)", "true false"),
-        // Tables of one name in different schemas.
+        // Tables with the same name in different schemas.
         ("SELECT main.t.b, s1.t.b FROM t, s1.t WHERE main.t.a = s1.t.a", "20 200"),
         ("SELECT * FROM t JOIN s1.t USING (a)", "2 20 200"),
         ("SELECT false IS NOT DISTINCT FROM false AND false", "false"),
@@ -161,7 +161,7 @@ fn queries_mean_what_they_say() {
         ("SELECT k, l.* FROM k FULL JOIN l USING (k)", "1 1 1, 2 NULL NULL, 4 4 7"),
         ("SELECT count(*) FROM k a JOIN k b USING (k) JOIN k c USING (k) JOIN k d USING (k)", "2"),
         ("SELECT k FROM k NATURAL JOIN l", "1"),
-        // Merged columns come first, each side keeps its own.
+        // Merged columns come first; each side keeps its own.
         ("SELECT * FROM (VALUES (1, 2)) p(x, k) JOIN (VALUES (3, 2)) q(y, k) USING (k)", "2 1 3"),
         (
             "SELECT * FROM (VALUES (1, 2)) p(x, k) JOIN (VALUES (3, 2)) q(y, k) USING (k) \
@@ -212,7 +212,7 @@ fn queries_mean_what_they_say() {
         ("SELECT EXISTS (SELECT 1 FROM t WHERE a = v - 4) AS e, count(*) FROM g WHERE e GROUP BY e", "true 2"),
         ("SELECT (SELECT max(b) FROM t WHERE a = g) AS m, v FROM g QUALIFY m = 10 ORDER BY m, v", "10 5, 10 6"),
         ("SELECT (SELECT max(a) FROM t) AS m, g FROM g GROUP BY ROLLUP (m, g)", "3 1, 3 2, 3 NULL, NULL NULL"),
-        // An aggregate belongs to the innermost query that it has a column of.
+        // An aggregate belongs to the innermost query of which it uses a column.
         ("SELECT (SELECT max(g.v)) FROM g", "6"),
         ("SELECT g, (SELECT a FROM t WHERE a = count(g.v)) FROM g GROUP BY g", "1 2, 2 NULL"),
         ("SELECT g FROM g GROUP BY g HAVING EXISTS (SELECT 1 FROM t WHERE b < sum(g.v))", "1"),

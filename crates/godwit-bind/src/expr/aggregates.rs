@@ -1,8 +1,9 @@
-//! Calls of aggregates. They are set aside for the node that computes them; the expression has its column.
+//! Aggregate calls. They are collected for the node that computes them; the expression refers to its column.
 //!
-//! The arguments belong to the rows before grouping, so they may contain neither aggregates nor window functions. An
-//! aggregate belongs to the innermost query that it uses a column of, which may be one around the query that contains
-//! it; without columns it belongs to the latter. Source: PostgreSQL's documentation, "Aggregate Expressions".
+//! The arguments refer to the rows before grouping, so they may contain neither aggregates nor window functions. An
+//! aggregate belongs to the innermost query of which it uses a column, possibly one around the query that contains it;
+//! without columns, it belongs to the query that contains it. Source: PostgreSQL's documentation, "Aggregate
+//! Expressions".
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{AggregateCall, AggregateMatch, ArgumentType, ColumnSet, Expr, ExprKind, SortKey};
@@ -12,7 +13,7 @@ use godwit_types::SqlType;
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
 
-/// The parts of an aggregate call: inside its parentheses, and after them.
+/// The parts of an aggregate call, from inside its parentheses and after them.
 pub(super) struct AggregateParts {
     pub found: AggregateMatch,
     pub args: Vec<Expr>,
@@ -38,7 +39,7 @@ impl Binder {
         self.collect_aggregate(name, bound, cx).map_err(|error| error.at_span(call.name.span))
     }
 
-    /// An aggregate of values that are bound already.
+    /// Binds an aggregate of values that are already bound.
     pub(crate) fn call_aggregate(
         &mut self,
         name: &str,
@@ -53,7 +54,7 @@ impl Binder {
         self.collect_aggregate(name, aggregate_call(parts, false, span), cx)
     }
 
-    /// The column of an aggregate, which is new or that of an equal call.
+    /// Returns the column of an aggregate: a new one, or that of an equal call.
     fn collect_aggregate(&mut self, name: &str, mut call: AggregateCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let level = self.level_of(name, &call, cx)?;
         let (ty, nullable) = (call.ty.clone(), call.nullable);
@@ -63,7 +64,7 @@ impl Binder {
             None => &mut cx.collected.aggregates,
         };
         if !call.exprs().any(Expr::is_volatile) {
-            // Equal calls differ only in their places.
+            // Equal calls differ only in their spans.
             let span = call.span;
             for (known, other) in collected.iter() {
                 call.span = other.span;
@@ -130,7 +131,7 @@ impl Binder {
         Ok(AggregateParts { found, args, filter, order_by, distinct })
     }
 
-    /// The `t.*` of `count(t.*)`: NULL in the rows that an outer join filled up, where all columns are NULL.
+    /// The `t.*` of `count(t.*)`: NULL in rows that an outer join filled up, where all columns are NULL.
     fn presence(&mut self, star: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let ast::ExprKind::Wildcard(wildcard) = &star.kind else {
             unreachable!("count was asked for the rows of a table")
@@ -145,7 +146,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Case { branches, otherwise: None }, SqlType::Boolean, true).at(star.span))
     }
 
-    /// The query that an aggregate belongs to: one of [`Binder::enclosing`], or the one that contains it.
+    /// Returns the query that an aggregate belongs to: one of [`Binder::enclosing`], or the one that contains it.
     fn level_of(&self, name: &str, call: &AggregateCall, cx: &ExprContext<'_>) -> Result<Option<usize>> {
         let exprs: Vec<&Expr> = call.exprs().collect();
         let used = self.used_columns(&exprs);
@@ -159,7 +160,7 @@ impl Binder {
         let level = self.enclosing.iter().rposition(|query| is_outer && !used.is_disjoint(&query.columns));
         let (clause, aggregates) = match level {
             Some(level) => (self.enclosing[level].clause, &self.enclosing[level].aggregates),
-            // Tables left of LATERAL aren't grouped before it.
+            // Tables to the left of LATERAL aren't grouped before it.
             None if is_outer && own.around().any(|scope| !used.is_disjoint(&scope.own_columns())) => {
                 return Err(misplaced_aggregate(name, Clause::From));
             }
@@ -172,7 +173,7 @@ impl Binder {
             return Err(misplaced_aggregate(name, clause));
         }
         if let Some(level) = level {
-            // What is left over are columns of a query in between, such as the tables left of LATERAL.
+            // The remaining columns belong to a query in between, such as the tables to the left of LATERAL.
             let mut inside = used;
             self.enclosing[..=level].iter().for_each(|query| inside.subtract(&query.columns));
             if !inside.is_empty() {
@@ -182,7 +183,7 @@ impl Binder {
         Ok(level)
     }
 
-    /// Refuses columns that exist only while a list's elements are visited.
+    /// Rejects columns that exist only while a list's elements are visited.
     pub(super) fn check_no_lambda_parameter(&self, exprs: &[&Expr], name: &str, cx: &ExprContext<'_>) -> Result<()> {
         let used = self.used_columns(exprs);
         let mut scope = Some(cx.scope);
@@ -195,7 +196,7 @@ impl Binder {
         Ok(())
     }
 
-    /// The columns that expressions use, those in plans of subqueries included.
+    /// Returns the columns that expressions use, including those in plans of subqueries.
     pub(crate) fn used_columns(&self, exprs: &[&Expr]) -> ColumnSet {
         let mut used = ColumnSet::new();
         for expr in exprs {
@@ -210,7 +211,7 @@ impl Binder {
     }
 }
 
-/// Is it `t.*`?
+/// Whether the expression is `t.*`.
 fn is_rows_of_table(expr: &ast::Expr) -> bool {
     match &expr.kind {
         ast::ExprKind::Wildcard(wildcard) => {
@@ -221,7 +222,7 @@ fn is_rows_of_table(expr: &ast::Expr) -> bool {
     }
 }
 
-/// The call made from its parts. Over no rows, most aggregates are NULL.
+/// Makes the call from its parts. Over no rows, most aggregates are NULL.
 fn aggregate_call(parts: AggregateParts, ignore_nulls: bool, span: Span) -> AggregateCall {
     AggregateCall {
         nullable: parts.found.nullable || parts.found.function.of_empty.is_null(),

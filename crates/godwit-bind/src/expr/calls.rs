@@ -1,7 +1,7 @@
-//! Calls: which kind of function a name stands for, and the choice of a scalar function.
+//! Calls: determines what kind of function a name stands for, and chooses the scalar function.
 //!
-//! A macro hides everything of its name; then come the forms that aren't functions, values of the session, and the
-//! functions of the registry. `a.f(x)` is `f(a, x)` if `a` is a column.
+//! A macro hides everything else with its name; then come the special forms, session values, and the functions of the
+//! registry. `a.f(x)` is `f(a, x)` if `a` is a column.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::Binder;
 use crate::binder::{Clause, ExprContext};
 use crate::write::MERGE_ACTION;
 
-/// Schemas that built-in functions may be called in.
+/// Schemas in which built-in functions may be called.
 const BUILT_IN_SCHEMAS: [&str; 3] = ["main", "pg_catalog", "system"];
 
 impl Binder {
@@ -67,7 +67,7 @@ impl Binder {
         }
     }
 
-    /// The call with an argument for each column of `*COLUMNS(…)`; `None` if that isn't among its arguments.
+    /// Expands `*COLUMNS(…)` in a call into one argument per column; `None` if no argument has that form.
     fn unpacked_call(&mut self, call: &ast::Call, cx: &ExprContext<'_>) -> Result<Option<ast::Call>> {
         let is_unpacked = |value: &ast::Expr| matches!(&value.kind, ast::ExprKind::Columns(columns) if columns.unpack);
         if !call.args.iter().any(|argument| is_unpacked(&argument.value)) {
@@ -83,7 +83,7 @@ impl Binder {
         Ok(Some(ast::Call { args, ..call.clone() }))
     }
 
-    /// `a.f(x)`: `f(a, x)`.
+    /// Binds `a.f(x)` as `f(a, x)`.
     fn method_call(
         &mut self,
         call: &ast::Call,
@@ -105,7 +105,7 @@ impl Binder {
         self.call(&function, span, cx)
     }
 
-    /// The arguments of a function, none of which may have a name.
+    /// Binds the arguments of a function, none of which may have a name.
     pub(super) fn call_arguments(
         &mut self,
         call: &ast::Call,
@@ -128,10 +128,10 @@ impl Binder {
         Ok(args)
     }
 
-    /// A call of the scalar function that takes these arguments.
+    /// Binds a call of the scalar function that takes these arguments.
     pub(crate) fn call_scalar(&mut self, name: &str, mut args: Vec<Expr>, span: Span) -> Result<Expr> {
         if name == "age" && args.len() == 1 {
-            // The age at the midnight that today begins with (PostgreSQL).
+            // The age is relative to midnight at the start of today (PostgreSQL).
             args.insert(0, self.call_scalar("current_date", Vec::new(), span)?);
         }
         if let Some(zone) = self.zone_of_call(name, &args) {
@@ -143,7 +143,7 @@ impl Binder {
         self.applied(found, args, span)
     }
 
-    /// Calls `choose` with what the choice of a function needs to know about its arguments.
+    /// Calls `choose` with the argument types that overload resolution needs.
     pub(super) fn with_argument_types<T>(&self, args: &[Expr], choose: impl FnOnce(&[ArgumentType<'_>]) -> T) -> T {
         let types: Vec<Cow<'_, SqlType>> = args.iter().map(|arg| self.type_so_far(arg)).collect();
         let arguments = args.iter().zip(&types).map(|(arg, ty)| ArgumentType {
@@ -158,13 +158,13 @@ impl Binder {
         choose(&arguments.collect::<Vec<_>>())
     }
 
-    /// A call of a function that was chosen.
+    /// Builds the call of a chosen function.
     pub(super) fn applied(&mut self, found: ScalarMatch, args: Vec<Expr>, span: Span) -> Result<Expr> {
         let args = self.cast_arguments(args, &found.argument_types)?;
         Ok(Expr::new(ExprKind::Call(found.function, args), closed(&found.ty), found.nullable).at(span))
     }
 
-    /// Arguments as the types that a function takes.
+    /// Casts arguments to the types that a function takes.
     pub(super) fn cast_arguments(&mut self, args: Vec<Expr>, types: &[SqlType]) -> Result<Vec<Expr>> {
         assert_eq!(args.len(), types.len(), "a function that is found takes all arguments");
         let mut cast = Vec::with_capacity(args.len());
@@ -182,7 +182,7 @@ impl Binder {
         Ok(cast)
     }
 
-    /// The error for a call that no function matches.
+    /// Returns the error for a call that no function matches.
     pub(super) fn no_function(&self, name: &str, args: &[Expr], error: &NoFunction, span: Span) -> Error {
         let undefined = |message: String| Error::user(message).with_code(SqlState::UNDEFINED_FUNCTION);
         match error {
@@ -211,7 +211,7 @@ impl Binder {
         }
     }
 
-    /// The type of an argument as users know it.
+    /// Returns the type of an argument, as shown to users.
     fn shown_type(&self, arg: &Expr) -> String {
         match (&*self.type_so_far(arg), arg.as_literal()) {
             _ if matches!(arg.kind, ExprKind::Lambda(..)) => "a lambda".to_owned(),
@@ -223,7 +223,7 @@ impl Binder {
     }
 }
 
-/// Rejects what only calls of aggregates and window functions can have.
+/// Rejects clauses that only calls of aggregates and window functions can have.
 pub(super) fn refuse_clauses(call: &ast::Call, name: &str) -> Result<()> {
     let clause = match call {
         ast::Call { star: true, .. } => "*",

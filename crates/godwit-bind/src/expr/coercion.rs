@@ -1,7 +1,7 @@
 //! Implicit casts, and default types for literals, NULL and parameters.
 //!
-//! Quoted text becomes what its context requires: it is read as that type at once, so that the error points at the
-//! text. NULL takes any type; a parameter gets the first type required of it. An empty list, and one of NULLs only, is
+//! Quoted text takes the type that its context requires: it is converted at once, so that an error points at the text.
+//! NULL takes any type; a parameter gets the first type required of it. An empty list, or a list of only NULLs, is
 //! INTEGER[] unless its context requires a list of another type; the same holds for an empty map.
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use crate::Binder;
 use crate::binder::ExprContext;
 
 impl Binder {
-    /// An expression with a type: see [`Self::settle`].
+    /// Binds an expression and settles its type: see [`Self::settle`].
     pub(crate) fn settled(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let expr = self.expr(expr, cx)?;
         Ok(self.settle(expr))
@@ -38,8 +38,8 @@ impl Binder {
         Expr { ty, ..expr }
     }
 
-    /// The expression as a type, if it becomes that in the context; quoted text that isn't of the type is an error at
-    /// once.
+    /// Converts the expression to a type, if the context allows it; quoted text that isn't valid for the type is an
+    /// error at once.
     pub(crate) fn coerce(&mut self, expr: Expr, ty: &SqlType, context: CastContext) -> Result<Expr> {
         let expr = self.with_parameter_type(expr, ty);
         if expr.ty == *ty {
@@ -70,7 +70,7 @@ impl Binder {
         }
     }
 
-    /// A written cast.
+    /// Binds an explicit cast.
     pub(super) fn cast(
         &mut self,
         operand: &ast::Expr,
@@ -96,7 +96,7 @@ impl Binder {
         }
     }
 
-    /// A cast that the caller knows to be possible.
+    /// Casts an expression, where the caller knows the cast to be possible.
     fn cast_to(&mut self, expr: Expr, ty: &SqlType, lenient: bool) -> Result<Expr> {
         match self.zone_of_cast(&expr.ty, ty) {
             Some(zone) => self.cast_in_zone(&zone, expr, ty, lenient),
@@ -104,15 +104,15 @@ impl Binder {
         }
     }
 
-    /// The text that a JSON value stands for, by which it becomes a number, a date and so on: of a string without quotes
-    /// and escapes; NULL for null.
+    /// Returns the text of a JSON value, from which it is converted to a number, a date and so on: a string without its
+    /// quotes and escapes; NULL for null.
     fn text_of_json(&mut self, expr: Expr) -> Result<Expr> {
         let span = expr.span;
         let whole = Expr::literal(Value::text("$"), SqlType::Varchar).at(span);
         self.call_scalar("json_extract_string", vec![expr, whole], span)
     }
 
-    /// Values as their common type. If there is none, the error mentions `what` they belong to.
+    /// Casts values to their common type. If there is none, the error mentions `what` they belong to.
     pub(crate) fn unify(&mut self, exprs: Vec<Expr>, what: &str) -> Result<(Vec<Expr>, SqlType)> {
         let mut common = SqlType::Unknown;
         for expr in &exprs {
@@ -130,7 +130,7 @@ impl Binder {
         Ok((exprs.collect::<Result<_>>()?, ty))
     }
 
-    /// The type of an expression as the choice of operators sees it: a parameter has the type of its first use.
+    /// Returns the type of an expression for the choice of an operator: a parameter has the type of its first use.
     pub(super) fn type_so_far<'e>(&self, expr: &'e Expr) -> Cow<'e, SqlType> {
         match expr.kind {
             ExprKind::Parameter(parameter) if expr.ty == SqlType::Unknown => {
@@ -140,7 +140,7 @@ impl Binder {
         }
     }
 
-    /// Gives the type to a parameter that has none; everything else is unchanged.
+    /// Gives the type to a parameter that has none; leaves everything else unchanged.
     pub(super) fn with_parameter_type(&mut self, expr: Expr, ty: &SqlType) -> Expr {
         let ExprKind::Parameter(parameter) = expr.kind else { return expr };
         if expr.ty != SqlType::Unknown {
@@ -153,13 +153,13 @@ impl Binder {
         Expr { ty: info.ty.clone(), ..expr }
     }
 
-    /// An expression that must be BOOLEAN; `what` is its name in messages.
+    /// Binds an expression that must be BOOLEAN; `what` is its name in messages.
     pub(super) fn truth(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>, what: &str) -> Result<Expr> {
         let expr = self.expr(expr, cx)?;
         self.as_truth(expr, what)
     }
 
-    /// The same for a bound expression.
+    /// Does the same for a bound expression.
     pub(crate) fn as_truth(&mut self, expr: Expr, what: &str) -> Result<Expr> {
         let expr = self.with_parameter_type(expr, &SqlType::Boolean);
         if expr.ty == SqlType::Unknown {
@@ -174,8 +174,8 @@ impl Binder {
     }
 }
 
-/// The value as another type, moments in UTC. A constant cast that doesn't depend on a zone is computed at once, unless
-/// it fails: the value may never be needed.
+/// Casts the value to another type, taking times with a zone as UTC. A constant cast that doesn't depend on a zone is
+/// computed at once, unless it fails: the value may never be needed.
 fn plain_cast(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
     let span = expr.span;
     let from = open_type(&expr).into_owned();
@@ -184,7 +184,7 @@ fn plain_cast(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
         && !mentions_zone(ty)
     {
         match cast_value(value, &from, ty) {
-            // As a literal, a list or map without values would be open again: a cast keeps its type.
+            // As a literal, an empty list or map would be open again: a cast keeps its type.
             Ok(value) if opened(&value, ty) != *ty => {
                 let input = Box::new(Expr::literal(value, ty.clone()).at(span));
                 let nullable = input.nullable;
@@ -202,7 +202,7 @@ fn plain_cast(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
     Expr::new(ExprKind::Cast { input: Box::new(expr), lenient }, ty.clone(), nullable).at(span)
 }
 
-/// The type of an expression, in which a list or map without values has parts of unknown type.
+/// Returns the type of an expression; an empty list or map has parts of unknown type.
 pub(super) fn open_type(expr: &Expr) -> Cow<'_, SqlType> {
     match &expr.kind {
         ExprKind::Literal(value @ (Value::List(_) | Value::Map(_))) => Cow::Owned(opened(value, &expr.ty)),
@@ -222,7 +222,7 @@ fn opened(value: &Value, ty: &SqlType) -> SqlType {
     }
 }
 
-/// The type with INTEGER where nothing is known.
+/// Replaces unknown parts of a type by INTEGER.
 pub(super) fn closed(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Unknown => SqlType::Integer,
@@ -232,7 +232,7 @@ pub(super) fn closed(ty: &SqlType) -> SqlType {
     }
 }
 
-/// Does the type have values that depend on a time zone when they are cast?
+/// Whether casts of the type's values depend on a time zone.
 fn mentions_zone(ty: &SqlType) -> bool {
     match ty {
         SqlType::TimestampTz => true,
@@ -243,7 +243,7 @@ fn mentions_zone(ty: &SqlType) -> bool {
     }
 }
 
-/// Is a JSON value read as the type? Lists and structs aren't read.
+/// Whether a JSON value can be cast to the type. Lists and structs can't.
 fn is_read_from_json(from: &SqlType, to: &SqlType) -> bool {
     *from == SqlType::Json && *to != SqlType::Json && *to != SqlType::Varchar && !to.is_nested()
 }
@@ -258,7 +258,7 @@ fn mixed(what: &str, common: &SqlType, other: &Expr) -> Error {
     error.with_hint(format!("cast one of them: CAST(... AS {common})"))
 }
 
-/// The error for an operator that doesn't exist for the types of its operands.
+/// Returns the error for an operator that doesn't exist for the types of its operands.
 pub(super) fn no_operator(shown: &str, span: Span) -> Error {
     Error::user(format!("there is no {shown}")).with_code(SqlState::UNDEFINED_FUNCTION).at_span(span)
 }

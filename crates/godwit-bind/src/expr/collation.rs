@@ -1,7 +1,8 @@
-//! COLLATE: texts that are compared without regard to case or accents.
+//! COLLATE: text comparisons that ignore case or accents.
 //!
-//! A collation is a function of texts, and texts compare as their images under it do. It can stand where values are compared or
-//! ordered: in comparisons, IN, BETWEEN, CASE and ORDER BY. Anywhere else it is refused: as a value, a text has no collation.
+//! A collation is a function of text, and texts compare as their images under it do. COLLATE is allowed where values
+//! are compared or ordered: in comparisons, IN, BETWEEN, CASE and ORDER BY. Anywhere else it is rejected: as a value,
+//! text has no collation.
 
 use godwit_common::{Error, Result};
 use godwit_plan::Expr;
@@ -12,10 +13,10 @@ use super::CastContext;
 use crate::Binder;
 use crate::binder::ExprContext;
 
-/// Names of the order of texts by their bytes.
+/// Names of the order of text by its bytes.
 const BYTE_ORDERS: [&str; 5] = ["c", "posix", "binary", "default", "ucs_basic"];
 
-/// What two texts may differ in and still be equal; by default nothing.
+/// The differences that a comparison of texts ignores; by default none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Collation {
     ignores_case: bool,
@@ -23,7 +24,7 @@ pub(crate) struct Collation {
 }
 
 impl Collation {
-    /// `NOCASE`, `NOACCENT`, both with a point between them, or a name for the order of bytes.
+    /// Parses `NOCASE`, `NOACCENT`, both joined by a dot, or a name for byte order.
     fn named(name: &ast::ObjectName) -> Result<Self> {
         let mut collation = Self::default();
         for part in &name.parts {
@@ -45,7 +46,7 @@ impl Collation {
         self == Self::default()
     }
 
-    /// The operand of COLLATE and its collation; of another expression itself.
+    /// Splits COLLATE into its operand and collation; any other expression is its own operand.
     pub(crate) fn split(expr: &ast::Expr) -> Result<(&ast::Expr, Self)> {
         match &expr.kind {
             ast::ExprKind::Collate { operand, collation } => Ok((operand, Self::named(collation)?)),
@@ -53,7 +54,7 @@ impl Collation {
         }
     }
 
-    /// The collation in which these operands are compared: that of those which have one.
+    /// Returns the collation in which these operands are compared: that of the operands that have one.
     pub(super) fn of<'a>(operands: impl IntoIterator<Item = &'a ast::Expr>) -> Result<Self> {
         let mut found = Self::default();
         for operand in operands {
@@ -70,7 +71,7 @@ impl Collation {
 }
 
 impl Binder {
-    /// An operand of a comparison in a collation.
+    /// Binds an operand of a comparison in a collation.
     pub(super) fn collated(
         &mut self,
         operand: &ast::Expr,
@@ -85,21 +86,21 @@ impl Binder {
         self.in_collation(value, collation)
     }
 
-    /// Values of a list that are compared in a collation.
+    /// Binds the values of a list that are compared in a collation.
     pub(super) fn exprs_in(
         &mut self,
         list: &[ast::Expr],
         collation: Collation,
         cx: &mut ExprContext<'_>,
     ) -> Result<Vec<Expr>> {
-        // `*COLUMNS(…)` stands for several, and has no collation.
+        // `*COLUMNS(…)` stands for several expressions, and has no collation.
         match collation.is_by_bytes() {
             true => self.exprs(list, cx),
             false => list.iter().map(|item| self.collated(item, collation, cx)).collect(),
         }
     }
 
-    /// What a value is compared by in a collation.
+    /// Returns the value's image under a collation, by which it is compared.
     pub(crate) fn in_collation(&mut self, value: Expr, collation: Collation) -> Result<Expr> {
         let span = value.span;
         if collation.is_by_bytes() {
@@ -115,7 +116,7 @@ impl Binder {
         Ok(image.at(span))
     }
 
-    /// COLLATE where nothing is compared.
+    /// COLLATE where nothing is compared: an error.
     pub(super) fn collate(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let (operand, collation) = Collation::split(expr)?;
         if !collation.is_by_bytes() {

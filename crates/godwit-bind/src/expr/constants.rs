@@ -1,4 +1,4 @@
-//! Values that must be known before the query runs: arguments of table functions, options, sizes of samples.
+//! Values that must be known before the query runs: arguments of table functions, options, sample sizes.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{Arithmetic, Expr, ExprKind};
@@ -10,17 +10,17 @@ use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::Scope;
 
 impl Binder {
-    /// The value of an expression without columns, outside of a query, and its type.
+    /// Returns the value and type of an expression without columns, outside of a query.
     pub fn constant_value(&mut self, expr: &ast::Expr) -> Result<(Value, SqlType)> {
         self.constant(expr, Clause::Alone)
     }
 
-    /// The value of an expression without columns, and its type.
+    /// Returns the value and type of an expression without columns.
     pub(crate) fn constant(&mut self, expr: &ast::Expr, clause: Clause) -> Result<(Value, SqlType)> {
         self.constant_in(&Scope::default(), expr, clause)
     }
 
-    /// The same, where names may stand for constants: parameters of a macro.
+    /// Does the same where names may stand for constants: parameters of a macro.
     pub(crate) fn constant_in(
         &mut self,
         scope: &Scope<'_>,
@@ -38,7 +38,7 @@ impl Binder {
         }
     }
 
-    /// An expression over the names of a scope, with its constant parts computed.
+    /// Binds an expression over the names of a scope, and computes its constant parts.
     pub(crate) fn folded_in(&mut self, scope: &Scope<'_>, expr: &ast::Expr, clause: Clause) -> Result<Expr> {
         let mut collected = Collected::default();
         let mut cx = ExprContext { scope, clause, collected: &mut collected, windows: &[] };
@@ -46,7 +46,7 @@ impl Binder {
         self.folded(bound).map_err(|error| error.at_span(expr.span))
     }
 
-    /// The expression with constant parts computed, from the leaves up. Parts that the registry leaves to the executor
+    /// Computes the constant parts of an expression, from the leaves up. Parts that the registry leaves to the executor
     /// are unchanged.
     fn folded(&self, expr: Expr) -> Result<Expr> {
         let mut failed = None;
@@ -95,7 +95,7 @@ impl Binder {
     }
 }
 
-/// A sum, difference or product of integers; `None` if it is something else, or out of range.
+/// Computes a sum, difference or product of integers; `None` if it is something else, or out of range.
 fn whole(op: Arithmetic, left: &Expr, right: &Expr, ty: &SqlType) -> Option<Result<Value>> {
     let (Value::Integer(left), Value::Integer(right)) = (left.as_literal()?, right.as_literal()?) else { return None };
     let value = match op {

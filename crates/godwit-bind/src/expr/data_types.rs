@@ -1,4 +1,4 @@
-//! Types as they are written.
+//! Type names in SQL text.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use godwit_types::{EnumType, SqlType, StructField};
 use crate::Binder;
 
 impl Binder {
-    /// A type as written: built-in names first, then those of users' types.
+    /// Resolves a type as written: built-in names first, then user-defined types.
     pub fn data_type(&self, data_type: &ast::DataType) -> Result<SqlType> {
         let bound = match &data_type.kind {
             DataTypeKind::Named { name, arguments } => self.named_type(name, arguments),
@@ -70,7 +70,7 @@ fn enum_type(labels: &[Arc<str>]) -> Result<SqlType> {
     Ok(SqlType::Enum(Arc::new(EnumType { name: "".into(), labels: labels.to_vec() })))
 }
 
-/// A number in the parentheses after a type's name.
+/// Returns a number in the parentheses after a type's name.
 fn number(argument: &ast::Expr) -> Result<u64> {
     let number = match &argument.kind {
         ast::ExprKind::Literal(ast::Literal::Number(digits)) => digits.parse().ok(),

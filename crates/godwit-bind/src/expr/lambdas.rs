@@ -1,7 +1,7 @@
 //! Functions as arguments: `list_transform(l, x -> x + 1)`, `[x + 1 FOR x IN l IF x > 1]`.
 //!
-//! The other arguments are bound first; from their types the registry derives those of a lambda's parameters, which are
-//! columns of a scope around the body.
+//! The other arguments are bound first; from their types, the registry derives those of a lambda's parameters, which
+//! are columns of a scope around the body.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::scope::Scope;
 type Lambda<'e> = (&'e [Ident], &'e ast::Expr);
 
 impl Binder {
-    /// A call with lambdas among its arguments.
+    /// Binds a call with lambdas among its arguments.
     pub(super) fn call_with_lambdas(
         &mut self,
         name: &str,
@@ -39,7 +39,7 @@ impl Binder {
         self.apply_lambdas(name, bound, &lambdas, span, cx)
     }
 
-    /// A call of a function with bound arguments, and lambdas at some places.
+    /// Binds a call of a function with bound arguments, and lambdas at some positions.
     fn apply_lambdas(
         &mut self,
         name: &str,
@@ -94,7 +94,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Lambda(columns, Box::new(body)), ty, nullable))
     }
 
-    /// `[result FOR x IN list IF condition]`: the list filtered, then transformed.
+    /// Binds `[result FOR x IN list IF condition]`: filters the list, then transforms it.
     pub(super) fn list_comprehension(
         &mut self,
         comprehension: &ListComprehension,
@@ -116,7 +116,7 @@ impl Binder {
     }
 }
 
-/// A placeholder for a lambda until the types of its parameters are known.
+/// Returns a placeholder for a lambda until the types of its parameters are known.
 fn unbound() -> Expr {
     let body = Box::new(Expr::null(SqlType::Unknown));
     Expr::new(ExprKind::Lambda(Vec::new(), body), SqlType::Unknown, true)

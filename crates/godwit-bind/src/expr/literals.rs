@@ -31,7 +31,7 @@ impl Binder {
         Ok(Expr::literal(value, ty))
     }
 
-    /// A parameter has the type that its first use requires.
+    /// Binds a parameter, which has the type that its first use requires.
     pub(super) fn parameter(&mut self, parameter: &ast::Parameter) -> Expr {
         let id = match parameter {
             ast::Parameter::Number(number) => self.plan.parameter(&number.to_string()),
@@ -84,7 +84,7 @@ impl Binder {
     }
 }
 
-/// The unit that a number counts, and whether several units were written: the last one is counted then.
+/// Returns the unit that a number counts, and whether several units were written; then the last one is counted.
 fn unit_of(unit: Written) -> (IntervalUnit, bool) {
     let single = match unit {
         Written::YearToMonth => return (IntervalUnit::Month, true),

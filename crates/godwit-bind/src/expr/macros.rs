@@ -21,7 +21,7 @@ use crate::{Binder, Macro};
 type Arguments = Vec<(Arc<str>, Expr)>;
 
 impl Binder {
-    /// The form of a macro that a call in FROM means, and its arguments.
+    /// Returns the overload that a macro call in FROM selects, and its arguments.
     pub(crate) fn macro_arguments<'m>(
         &mut self,
         found: &'m Macro,
@@ -33,7 +33,7 @@ impl Binder {
         self.macro_form(found, call, &mut cx)
     }
 
-    /// The value of a call of a macro.
+    /// Binds a call of a scalar macro.
     pub(super) fn macro_call(
         &mut self,
         found: &Arc<Macro>,
@@ -61,7 +61,7 @@ impl Binder {
                 binder.expr(body, &mut ExprContext { scope: &scope, clause, collected, windows: &[] })
             })
         });
-        // Places in the macro's text mean nothing to the reader of the statement.
+        // Positions in the macro's text mean nothing to the reader of the statement.
         let bound = bound.map_err(|error| in_macro(&error, &found.name).at_span(span))?;
         let bound = bound.transform(&mut |part| part.at(span));
         for (_, call) in &mut cx.collected.aggregates[before.0..] {
@@ -78,7 +78,7 @@ impl Binder {
         Ok(self.with_shared(bound, shared))
     }
 
-    /// Binds something where a macro was defined.
+    /// Runs `bind` in the environment of the macro's definition.
     pub(crate) fn inside_macro<T>(&mut self, found: &Macro, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.open_definitions.push(found.name.clone());
         let around = std::mem::replace(&mut self.environment, found.environment.clone());
@@ -90,7 +90,7 @@ impl Binder {
         bound
     }
 
-    /// The first form that takes this many arguments under these names, and the arguments.
+    /// Returns the first overload that takes this many arguments with these names, and the arguments.
     fn macro_form<'m>(
         &mut self,
         found: &'m Macro,
@@ -131,7 +131,7 @@ impl Binder {
         Ok((&form.body, arguments))
     }
 
-    /// Gives columns to volatile arguments: each use of a name must be the same value.
+    /// Gives columns to volatile arguments: each use of a name must have the same value.
     fn with_volatile_shared(&mut self, arguments: Arguments) -> (Arguments, Shared) {
         let mut shared = Shared::new();
         let aliases = arguments.into_iter().map(|(name, value)| {
@@ -146,7 +146,7 @@ impl Binder {
         (aliases.collect(), shared)
     }
 
-    /// A shared value is known in the expression only, not in the nodes of aggregates and subqueries.
+    /// Rejects uses of shared values in the nodes of aggregates and subqueries: they are known in the expression only.
     fn check_shared(&self, bound: &Expr, shared: &Shared, cx: &ExprContext<'_>, name: &str) -> Result<()> {
         let is_shared = |column: ColumnId| shared.iter().any(|(known, _)| *known == column);
         let aggregates = cx.collected.aggregates.iter().flat_map(|(_, call)| call.exprs());
@@ -170,7 +170,7 @@ impl Binder {
     }
 }
 
-/// Can the form be called with these arguments?
+/// Whether the overload can be called with these arguments.
 fn takes(form: &MacroOverload, args: &[ast::Argument]) -> bool {
     let parameters = &form.parameters;
     let is_given = |parameter: &ast::MacroParameter| {
@@ -183,13 +183,13 @@ fn takes(form: &MacroOverload, args: &[ast::Argument]) -> bool {
     are_known && placed <= open.len() && open[placed..].iter().all(|parameter| parameter.default.is_some())
 }
 
-/// A form as it is called.
+/// Shows an overload as it is called.
 fn shown(name: &str, form: &MacroOverload) -> String {
     let parameters: Vec<&str> = form.parameters.iter().map(|parameter| &*parameter.name.text).collect();
     format!("{name}({})", parameters.join(", "))
 }
 
-/// An error inside a macro, told where the macro is called.
+/// Wraps an error inside a macro, to be reported at the call.
 pub(crate) fn in_macro(error: &Error, name: &str) -> Error {
     let told = Error::new(error.kind(), error.message()).with_code(error.code());
     let told = match error.kind() {

@@ -1,4 +1,4 @@
-//! Expressions: what names mean, which types values get, which function a call is.
+//! Expressions: resolves names, determines types, and chooses functions.
 //!
 //! ```text
 //! literals.rs    constants, intervals, parameters        calls.rs          which kind of function a name is
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! Quoted text, NULL and parameters have the type [`SqlType::Unknown`](godwit_types::SqlType::Unknown) until their
-//! context determines it; all other expressions have types when they come out of [`Binder::expr`]. The parser bounds
-//! how deep a tree is, so walking it by recursion is safe; macros and subqueries count by [`Binder::nested`].
+//! context determines it; all other expressions have types when [`Binder::expr`] returns them. The parser bounds the
+//! depth of a tree, so recursive walks are safe; macros and subqueries are counted by [`Binder::nested`].
 
 mod aggregates;
 mod calls;
@@ -56,14 +56,14 @@ use crate::query::sort_key;
 use crate::scope::Scope;
 
 impl ExprContext<'_> {
-    /// The same place in the statement with other names in sight.
+    /// Returns the same context with another scope.
     pub(crate) fn with_scope<'s>(&'s mut self, scope: &'s Scope<'s>) -> ExprContext<'s> {
         ExprContext { scope, clause: self.clause, collected: self.collected, windows: self.windows }
     }
 }
 
 impl Binder {
-    /// An expression. Its type may be unknown: see the module.
+    /// Binds an expression. Its type may be unknown: see the module.
     pub(crate) fn expr(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let bound = match &expr.kind {
             ExprKind::Literal(literal) => self.literal(literal),
@@ -96,7 +96,7 @@ impl Binder {
                 "a lambda can only be an argument of a function that takes one",
                 "such as list_transform",
             )),
-            // A column may have this name, whatever keyword it is.
+            // A column may have this name, though it is a keyword.
             ExprKind::Default => self.path(&[ast::Ident::new("default", expr.span)], cx.scope).map_err(|_| {
                 misplaced("DEFAULT can't stand here", "it may be a value of INSERT, and what UPDATE sets a column to")
             }),
@@ -105,7 +105,7 @@ impl Binder {
         bound.map(|bound| bound.at(expr.span)).map_err(|error| error.at_span(expr.span))
     }
 
-    /// Predicates and what makes or takes apart nested values.
+    /// Binds predicates, and expressions that construct or access nested values.
     fn expr_of_parts(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         match &expr.kind {
             ExprKind::Is { operand, test, negated } => self.is_test(operand, *test, *negated, cx),
@@ -135,7 +135,7 @@ impl Binder {
         }
     }
 
-    /// The condition of a clause: a BOOLEAN.
+    /// Binds the condition of a clause: a BOOLEAN.
     pub(crate) fn condition(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         if cx.scope.selected.is_none()
             && let Some(condition) = self.condition_of_each(expr, cx)?
@@ -148,7 +148,7 @@ impl Binder {
         }
     }
 
-    /// A key of ORDER BY.
+    /// Binds a key of ORDER BY.
     pub(crate) fn sort_key(&mut self, by: &ast::OrderByExpr, cx: &mut ExprContext<'_>) -> Result<SortKey> {
         let (expr, collation) = Collation::split(&by.expr)?;
         let value = self.settled(expr, cx)?;
@@ -160,7 +160,7 @@ impl Binder {
     }
 }
 
-/// Syntax that has no meaning as a value at its place.
+/// Returns the error for syntax that has no meaning as a value where it stands.
 fn misplaced(message: &str, hint: &str) -> Error {
     Error::user(message).with_code(SqlState::SYNTAX_ERROR).with_hint(hint)
 }

@@ -1,9 +1,9 @@
-//! What a path of names means: `a`, `t.a`, `s.t.a`, `d.s.t.a`, each perhaps followed by fields of a struct.
+//! Resolution of name paths: `a`, `t.a`, `s.t.a`, `d.s.t.a`, each possibly followed by fields of a struct.
 //!
-//! Scopes are searched from the inside out, and each reads the path in the order of [`Scope::readings`]. A reading that
-//! leaves names over which aren't fields of the value is discarded, and the next one is tried: where an inner FROM has
-//! a number `o`, `o.d` is the column of an outer table `o`. If nothing else has the name of a table, it is the table's
-//! row as a struct.
+//! Scopes are searched from the inside out, and each reads the path in the order of [`Scope::readings`]. If a reading
+//! leaves names over that aren't fields of the value, it is discarded and the next one is tried: where an inner FROM
+//! has a number `o`, `o.d` is the column of an outer table `o`. If nothing else has a table's name, the name is the
+//! table's row as a struct.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ColumnId, Expr};
@@ -14,12 +14,12 @@ use super::near::{nearest, with_nearest};
 use crate::Binder;
 use crate::scope::{Meaning, Scope};
 
-/// Parts of all expressions that names stand for in a statement: aliases of aliases and arguments of macros of macros
-/// would double with each level.
+/// Maximum number of expression nodes that names are replaced by in a statement: aliases of aliases and arguments of
+/// macros of macros would double with each level.
 const SUBSTITUTED_PARTS: usize = 100_000;
 
 impl Binder {
-    /// The value that a path of names stands for.
+    /// Returns the value that a path of names stands for.
     pub(super) fn path(&mut self, path: &[Ident], scope: &Scope<'_>) -> Result<Expr> {
         match self.find_path(path, scope)? {
             Some(value) => Ok(value),
@@ -27,7 +27,7 @@ impl Binder {
         }
     }
 
-    /// The same; `None` if nothing has the name.
+    /// Does the same; `None` if nothing has the name.
     pub(crate) fn find_path(&mut self, path: &[Ident], scope: &Scope<'_>) -> Result<Option<Expr>> {
         let names: Vec<&str> = path.iter().map(|name| &*name.text).collect();
         for asked in scope.in_order() {
@@ -73,7 +73,7 @@ impl Binder {
         Ok(None)
     }
 
-    /// The value that an alias or a parameter stands for.
+    /// Returns the value that an alias or a parameter stands for.
     fn substituted(&mut self, name: &str, value: &Expr) -> Result<Expr> {
         if value.is_volatile() {
             let message = format!("{name} by its name: each use of a volatile value would be another");
@@ -142,7 +142,7 @@ impl Binder {
         }
     }
 
-    /// A field of a struct.
+    /// Binds access to a field of a struct.
     pub(crate) fn field(&mut self, value: Expr, name: &Ident) -> Result<Expr> {
         let Some(field) = field_of(&value.ty, &name.text) else {
             return Err(no_field("the value", &value.ty, std::slice::from_ref(name)));
@@ -157,7 +157,7 @@ fn field_of<'t>(ty: &'t SqlType, name: &str) -> Option<&'t godwit_types::StructF
     ty.fields()?.iter().find(|field| field.name.eq_ignore_ascii_case(name))
 }
 
-/// Do the names lead from field to field?
+/// Whether the names lead from field to field.
 fn has_path(ty: &SqlType, fields: &[Ident]) -> bool {
     let mut ty = ty;
     for name in fields {
@@ -169,7 +169,7 @@ fn has_path(ty: &SqlType, fields: &[Ident]) -> bool {
     true
 }
 
-/// The value of a SELECT list's alias or of a macro's parameter, once more.
+/// Returns the error for a name that several columns have.
 fn ambiguous(name: &str, columns: &[ColumnId], scope: &Scope<'_>) -> Error {
     let shown = |&column: &ColumnId| scope.table_of(column).unwrap_or_else(|| "the columns of USING".to_owned());
     let mut tables: Vec<String> = columns.iter().map(shown).collect();
@@ -182,7 +182,7 @@ fn ambiguous(name: &str, columns: &[ColumnId], scope: &Scope<'_>) -> Error {
     if tables.len() > 1 { error.with_hint(format!("qualify it: {}.{name}", tables[0])) } else { error }
 }
 
-/// The error for a field that doesn't exist. `fields` lead to it, from a value of the type on.
+/// Returns the error for a field that doesn't exist. `fields` lead to it, starting from a value of the type.
 fn no_field(value: &str, ty: &SqlType, fields: &[Ident]) -> Error {
     let (mut value, mut ty) = (value.to_owned(), ty);
     for name in fields {

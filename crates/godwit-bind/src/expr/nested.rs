@@ -1,7 +1,7 @@
-//! Structs, lists and maps: how they are made, and their parts.
+//! Structs, lists and maps: their construction, and access to their parts.
 //!
-//! All of them are calls of functions, whose names and arguments are DuckDB's: `{'a': x}` is `struct_pack('a', x)`,
-//! `(x, y)` is a struct of fields v1 and v2, `l[1]` is `list_extract(l, 1)`, `s.a` is `struct_extract(s, 'a')`.
+//! All of these are function calls with DuckDB's names and arguments: `{'a': x}` is `struct_pack('a', x)`, `(x, y)` is
+//! a struct of fields v1 and v2, `l[1]` is `list_extract(l, 1)`, `s.a` is `struct_extract(s, 'a')`.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Binder {
         self.packed(values, span)
     }
 
-    /// `struct_pack(a := x)`; an argument without name has that of its column.
+    /// `struct_pack(a := x)`; an argument without a name has that of its column.
     pub(super) fn struct_pack(&mut self, args: &[ast::Argument], span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let fields = self.named_fields("struct_pack", args, cx)?;
         self.packed(fields, span)
@@ -97,13 +97,13 @@ impl Binder {
         args
     }
 
-    /// A struct of values under names.
+    /// Builds a struct of named values.
     pub(super) fn packed(&mut self, fields: Vec<(Arc<str>, Expr)>, span: Span) -> Result<Expr> {
         let args = self.names_and_values(fields);
         self.call_scalar("struct_pack", args, span)
     }
 
-    /// `[a, b]`; of constants it is one.
+    /// `[a, b]`; a constant if all its items are.
     pub(super) fn list(&mut self, items: &[ast::Expr], span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let items = self.exprs(items, cx)?;
         self.list_of(items, span)
@@ -118,7 +118,7 @@ impl Binder {
         }
     }
 
-    /// `MAP {k: v}`: the function map of the keys and the values.
+    /// `MAP {k: v}`: the function map, called with the keys and the values.
     pub(super) fn map(&mut self, entries: &[ast::MapEntry], span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let (mut keys, mut values) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
         for entry in entries {
@@ -134,7 +134,7 @@ impl Binder {
         self.call_scalar("map", vec![keys, values], span)
     }
 
-    /// `x[index]`: an element of a list, a character of a text, a field of a struct, the value of a key.
+    /// `x[index]`: an element of a list, a character of a text, a field of a struct, or a map's value for a key.
     pub(super) fn subscript(
         &mut self,
         operand: &ast::Expr,
@@ -161,7 +161,7 @@ impl Binder {
         self.call_scalar(function, vec![value, index], span)
     }
 
-    /// A field by its name or its place, from 1.
+    /// A field by its name or its 1-based position.
     fn subscript_of_struct(&mut self, value: Expr, index: &Expr, span: Span) -> Result<Expr> {
         let fields = value.ty.fields().expect("the caller has looked");
         let name = match index.as_literal() {
@@ -185,7 +185,7 @@ impl Binder {
         Ok(self.field(value, &name)?.at(span))
     }
 
-    /// `x[low:high:step]`; without bounds from the first to the last.
+    /// `x[low:high:step]`; without bounds, from the first to the last.
     pub(super) fn slice(
         &mut self,
         operand: &ast::Expr,

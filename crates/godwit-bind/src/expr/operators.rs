@@ -1,4 +1,4 @@
-//! Operators: comparisons, arithmetic, AND, OR, NOT, and those that are calls of functions.
+//! Operators: comparisons, arithmetic, AND, OR, NOT, and operators that are function calls.
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind, Match};
@@ -10,7 +10,7 @@ use super::coercion::no_operator;
 use crate::Binder;
 use crate::binder::ExprContext;
 
-/// What an infix operator is.
+/// The meaning of an infix operator.
 pub(super) enum Infix {
     Compare(Comparison),
     Arithmetic(Arithmetic),
@@ -18,13 +18,13 @@ pub(super) enum Infix {
     Match(Match, bool),
     /// A function of the two sides.
     Function(&'static str),
-    /// A function of the two sides, exchanged.
+    /// A function of the two sides, swapped.
     Swapped(&'static str),
     /// `//`
     IntegerDivide,
 }
 
-/// What an operator of the syntax is, and how it is written.
+/// Returns the meaning of a syntax operator, and how it is written.
 pub(super) fn infix(op: Op) -> (Infix, &'static str) {
     let pattern = |kind: Match, negated, symbol| (Infix::Match(kind, negated), symbol);
     let function = |name| (Infix::Function(name), name);
@@ -87,7 +87,7 @@ impl Binder {
         self.infix(op, op_span, left, right)
     }
 
-    /// An operator between two values.
+    /// Binds an operator between two values.
     pub(super) fn infix(&mut self, op: Op, op_span: Span, left: Expr, right: Expr) -> Result<Expr> {
         match infix(op).0 {
             Infix::Compare(comparison) => self.compare(comparison, left, right, op_span),
@@ -109,7 +109,7 @@ impl Binder {
         }
     }
 
-    /// A comparison of two values, as their common type.
+    /// Compares two values, as their common type.
     pub(crate) fn compare(&mut self, comparison: Comparison, left: Expr, right: Expr, span: Span) -> Result<Expr> {
         let (a, b) = (self.type_so_far(&left).into_owned(), self.type_so_far(&right).into_owned());
         if common_type(&a, &b).is_none() {
@@ -177,7 +177,7 @@ impl Binder {
         self.call_scalar(function, vec![operand], span)
     }
 
-    /// `-x`. The sign belongs to a number after it, even to one that is cast: `-128::TINYINT` is a TINYINT.
+    /// `-x`. The sign belongs to a number after it, even to a cast one: `-128::TINYINT` is a TINYINT.
     fn minus(&mut self, operand: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         if let ast::ExprKind::Cast { operand: inner, data_type, is_try: false } = &operand.kind
             && matches!(inner.kind, ast::ExprKind::Literal(ast::Literal::Number(_)))
@@ -209,7 +209,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Negate(Box::new(operand)), ty, nullable))
     }
 
-    /// Quoted text after a sign: a DOUBLE.
+    /// Binds quoted text after a sign: a DOUBLE.
     fn as_number(&mut self, operand: Expr) -> Result<Expr> {
         let is_null = operand.as_literal().is_some_and(Value::is_null);
         match *self.type_so_far(&operand) {
@@ -239,8 +239,8 @@ fn of_types(op: Arithmetic) -> types::Arithmetic {
     }
 }
 
-/// The negative of a constant, and its type: that of the constant if it holds it, and the smallest for a number that is
-/// written down. `None` if it isn't a number or can't be negated.
+/// Negates a constant, and returns its type: that of the constant if it holds the result, and the smallest for a
+/// written number. `None` if it isn't a number or can't be negated.
 fn negative(value: &Value, ty: &SqlType, is_written: bool) -> Option<(Value, SqlType)> {
     const SIGNED: [SqlType; 3] = [SqlType::Integer, SqlType::BigInt, SqlType::HugeInt];
     match value {

@@ -54,7 +54,7 @@ impl Binder {
         self.comparison(comparison, left, right, left.span.to(right.span), cx)
     }
 
-    /// `x BETWEEN low AND high`: `x >= low AND x <= high`. SYMMETRIC: for the bounds in one order or the other.
+    /// `x BETWEEN low AND high`: `x >= low AND x <= high`. SYMMETRIC: with the bounds in either order.
     pub(super) fn between(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let ast::ExprKind::Between { operand, low, high, negated, symmetric } = &expr.kind else {
             unreachable!("the caller has looked");
@@ -90,7 +90,7 @@ impl Binder {
         Ok(Expr::and([from, to]))
     }
 
-    /// `x IN (a, b)`; of rows, it is one of several equalities.
+    /// `x IN (a, b)`; for rows, a disjunction of equalities.
     pub(super) fn in_list(
         &mut self,
         operand: &ast::Expr,
@@ -123,7 +123,7 @@ impl Binder {
         Ok(if negated { found.negated() } else { found })
     }
 
-    /// Is the value equal to one of the others?
+    /// Binds a test whether the value is equal to one of the others.
     pub(super) fn is_one_of(&mut self, value: Expr, mut list: Vec<Expr>) -> Result<Expr> {
         if list.is_empty() {
             return Ok(Expr::boolean(false));
@@ -152,7 +152,7 @@ impl Binder {
         Ok(if *negated { matches.negated() } else { matches })
     }
 
-    /// The character after ESCAPE; none if it is the empty text.
+    /// Returns the character after ESCAPE; `None` for the empty string.
     fn escape(&mut self, escape: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Option<char>> {
         let value = self.settled(escape, cx)?;
         if let Some(Value::Text(text)) = value.as_literal() {
@@ -165,7 +165,7 @@ impl Binder {
         Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(escape.span))
     }
 
-    /// A match of a pattern. Without ESCAPE, a backslash takes the meaning from a wildcard, as in PostgreSQL.
+    /// Matches a pattern. Without ESCAPE, a backslash escapes a wildcard, as in PostgreSQL.
     pub(super) fn matches(
         &mut self,
         kind: Match,

@@ -1,7 +1,7 @@
 //! Row values: `(a, b) = (c, d)`, `(a, b) < (c, d)`.
 //!
-//! Rows are compared from the left to the right, and three-valued: `(1, NULL) = (2, 3)` is FALSE, `(1, NULL) = (1,
-//! 3)` is NULL. Source: PostgreSQL's documentation, "Row and Array Comparisons".
+//! Rows are compared from left to right, with three-valued logic: `(1, NULL) = (2, 3)` is FALSE, `(1, NULL) = (1, 3)`
+//! is NULL. Source: PostgreSQL's documentation, "Row and Array Comparisons".
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Comparison, Expr};
@@ -12,7 +12,7 @@ use super::sharing::Shared;
 use crate::Binder;
 use crate::binder::ExprContext;
 
-/// The values of a row value.
+/// Returns the values of a row value.
 pub(super) fn row_of(expr: &ast::Expr) -> Option<&[ast::Expr]> {
     match &expr.kind {
         ast::ExprKind::Row { items, .. } => Some(items),
@@ -20,13 +20,13 @@ pub(super) fn row_of(expr: &ast::Expr) -> Option<&[ast::Expr]> {
     }
 }
 
-/// The values of a row value, or the one value.
+/// Returns the values of a row value, or the single value.
 pub(super) fn row_or_value(expr: &ast::Expr) -> &[ast::Expr] {
     row_of(expr).unwrap_or(std::slice::from_ref(expr))
 }
 
 impl Binder {
-    /// A comparison of two values, or of two rows.
+    /// Binds a comparison of two values, or of two rows.
     pub(super) fn comparison(
         &mut self,
         comparison: Comparison,
@@ -56,7 +56,7 @@ impl Binder {
         }
     }
 
-    /// A comparison of a row with the one row of a query. Without a row, it is NULL.
+    /// Compares a row with the single row of a query. If there is none, the result is NULL.
     fn compare_with_row_of(
         &mut self,
         comparison: Comparison,
@@ -89,7 +89,7 @@ impl Binder {
         Ok(values)
     }
 
-    /// A comparison of rows; of one value each, it is one of these.
+    /// Compares rows; with one value each, the values themselves.
     pub(super) fn compare_rows(
         &mut self,
         comparison: Comparison,
@@ -118,7 +118,7 @@ impl Binder {
         }
     }
 
-    /// `a < c OR a = c AND b < d`: from the last pair to the first, the rest counts where a pair is equal.
+    /// `a < c OR a = c AND b < d`: from the last pair to the first; the rest matters where a pair is equal.
     fn order_rows(&mut self, comparison: Comparison, mut pairs: Vec<(Expr, Expr)>, span: Span) -> Result<Expr> {
         let strict = match comparison {
             Comparison::Less | Comparison::LessOrEqual => Comparison::Less,

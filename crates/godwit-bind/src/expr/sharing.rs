@@ -1,21 +1,21 @@
-//! Values that an expression uses more than once: the operand of BETWEEN, of CASE, of comparisons of rows.
+//! Values that an expression uses more than once: the operand of BETWEEN, of CASE, of row comparisons.
 //!
-//! A column or a constant is written down again. Everything else is computed once, by a [`Let`](ExprKind::Let) around
-//! the expression: a volatile value must not differ from itself, and a large one would double with each level.
+//! A column or a constant is simply repeated. Everything else is computed once, by a [`Let`](ExprKind::Let) around the
+//! expression: a volatile value must not differ from itself, and a large one would double with each level.
 
 use godwit_plan::{ColumnId, Expr, ExprKind};
 
 use crate::Binder;
 
-/// Values that got columns, for [`Binder::with_shared`].
+/// Shared values and their columns, for [`Binder::with_shared`].
 pub(super) type Shared = Vec<(ColumnId, Expr)>;
 
-/// Parts that an expression may have to be written down again.
+/// Maximum number of nodes of an expression that is repeated instead of shared.
 const CHEAP_PARTS: usize = 5;
 
 impl Binder {
-    /// An expression that may be used several times inside of what [`Self::with_shared`] is called with. Equal values
-    /// have one column in the statement, so that equal expressions stay equal.
+    /// Returns an expression that may be used several times in the body of [`Self::with_shared`]. Equal values have one
+    /// column in the statement, so that equal expressions stay equal.
     pub(super) fn share(&mut self, value: Expr, shared: &mut Shared) -> Expr {
         if is_cheap(&value) {
             return value;
@@ -31,7 +31,7 @@ impl Binder {
         Expr::new(ExprKind::Column(column), ty, nullable).at(span)
     }
 
-    /// The expression with what it shares around it.
+    /// Wraps the expression in a `Let` for each shared value.
     pub(super) fn with_shared(&self, body: Expr, shared: Shared) -> Expr {
         shared.into_iter().rev().fold(body, |body, (column, value)| {
             let (ty, nullable) = (body.ty.clone(), body.nullable);
@@ -40,7 +40,7 @@ impl Binder {
     }
 }
 
-/// May it as well be computed again? True for columns, constants, and a few operators over them.
+/// Whether it is cheap to compute again: columns, constants, and a few operators over them.
 fn is_cheap(expr: &Expr) -> bool {
     let mut parts = 0;
     let is_dear = expr.any(|part| {

@@ -1,4 +1,4 @@
-//! Forms that are written like calls but aren't: COALESCE and its kin, GROUPING, and values known while binding.
+//! Forms that look like calls but aren't: COALESCE and its kin, GROUPING, and values known at bind time.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) const SPECIAL_FORMS: [&str; 20] = [
 ];
 
 impl Binder {
-    /// The value of a call that is a special form; `None` if it isn't one.
+    /// Binds a call of a special form; `None` if it isn't one.
     pub(super) fn special_form(
         &mut self,
         name: &str,
@@ -102,7 +102,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Coalesce(args), ty, nullable))
     }
 
-    /// NULL if both are equal, else the first, which keeps its type.
+    /// NULL if both are equal, else the first value, with its type.
     fn nullif(&mut self, [value, other]: [Expr; 2], span: Span) -> Result<Expr> {
         let value = match (&*self.type_so_far(&value), self.type_so_far(&other).into_owned()) {
             (SqlType::Unknown, SqlType::Unknown) => self.settle(value),
@@ -127,7 +127,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Case { branches, otherwise }, ty, nullable))
     }
 
-    /// `date_part(['year', 'month'], x)`: a struct with a field for each part, which is named as it is.
+    /// `date_part(['year', 'month'], x)`: a struct with a field for each part, named after it.
     fn date_parts(
         &mut self,
         parts: &[ast::Expr],
@@ -179,7 +179,7 @@ impl Binder {
         self.call(&count, span, cx)
     }
 
-    /// GROUPING(keys): which of them aren't in the row's grouping set.
+    /// GROUPING(keys): a bit for each key, set if it isn't in the row's grouping set.
     fn grouping(&mut self, name: &str, call: &ast::Call, cx: &mut ExprContext<'_>) -> Result<Expr> {
         if !cx.clause.allows_aggregates() {
             let error = Error::user(format!("{} can't stand in {}", name.to_uppercase(), cx.clause.name()));
@@ -199,14 +199,14 @@ impl Binder {
         Ok(Expr::new(ExprKind::Column(column), SqlType::BigInt, false))
     }
 
-    /// The name of a value's type.
+    /// Returns the name of a value's type.
     fn type_name(&mut self, [value]: [Expr; 1]) -> Expr {
         let is_null = value.ty == SqlType::Unknown && value.as_literal().is_some_and(Value::is_null);
         let name = if is_null { "NULL".to_owned() } else { self.settle(value).ty.to_string() };
         Expr::literal(Value::text(name), SqlType::Varchar)
     }
 
-    /// A variable of the session; NULL if it isn't set.
+    /// Returns a session variable; NULL if it isn't set.
     fn variable(&mut self, [name]: [Expr; 1]) -> Result<Expr> {
         let Some(Value::Text(text)) = name.as_literal() else {
             let error = Error::user("getvariable takes a name in quotes");
@@ -216,7 +216,7 @@ impl Binder {
         Ok(found.map_or_else(|| Expr::null(SqlType::Unknown), |(value, ty)| Expr::literal(value, ty)))
     }
 
-    /// A setting of the session.
+    /// Returns a session setting.
     fn setting(&mut self, [name]: [Expr; 1]) -> Result<Expr> {
         let Some(Value::Text(text)) = name.as_literal() else {
             let error = Error::user("current_setting takes a name in quotes");
@@ -231,7 +231,7 @@ impl Binder {
     }
 }
 
-/// Exactly `N` arguments.
+/// Returns exactly `N` arguments, or an error.
 fn taking<const N: usize>(args: Vec<Expr>, call: &ast::Call) -> Result<[Expr; N]> {
     let arguments = if N == 1 { "one argument".to_owned() } else { format!("{N} arguments") };
     args.try_into().map_err(|_| wrong_count(call, &arguments))

@@ -1,7 +1,7 @@
 //! Queries as values: `(SELECT …)`, EXISTS, IN, ANY and ALL, ARRAY(SELECT …).
 //!
-//! `x op ANY (list)` is the same over the elements of a list. Of a list that is written down it becomes a few
-//! comparisons; of another one, a subquery that unnests it.
+//! `x op ANY (list)` does the same over the elements of a list. A list literal becomes a few comparisons; any other
+//! list becomes a subquery that unnests it.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ struct Quantification {
 }
 
 impl Binder {
-    /// The rows of a subquery in an expression. Aggregates in it may belong to the query around it.
+    /// Binds a subquery in an expression. Aggregates in it may belong to the enclosing query.
     fn subquery_of(&mut self, query: &ast::Query, cx: &mut ExprContext<'_>) -> Result<BoundQuery> {
         let aggregates = std::mem::take(&mut cx.collected.aggregates);
         let columns = cx.scope.of_query().own_columns();
@@ -46,7 +46,7 @@ impl Binder {
         Ok(self.scalar(bound.node, column))
     }
 
-    /// The one row of a query, of several columns as a struct, and how many columns it has.
+    /// Returns the single row of a query, as a struct if it has several columns, and the number of columns.
     pub(super) fn row_subquery(&mut self, query: &ast::Query, cx: &mut ExprContext<'_>) -> Result<(Expr, usize)> {
         let bound = self.subquery_of(query, cx)?;
         if let [(_, column)] = bound.columns[..] {
@@ -72,7 +72,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Subquery(Box::new(subquery)), SqlType::Boolean, false))
     }
 
-    /// The rows of a query as a list, in their order; an empty one if there are none.
+    /// Returns the rows of a query as a list, in their order; an empty one if there are none.
     pub(super) fn array_subquery(&mut self, query: &ast::Query, span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let bound = self.subquery_of(query, cx)?;
         let column = only_column(bound.columns.iter().map(|&(_, column)| column), query.span)?;
@@ -96,7 +96,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Coalesce(vec![self.scalar(node, column), empty]), list.ty, false))
     }
 
-    /// IN a query or a list, `op ANY` and `op ALL`.
+    /// Binds IN over a query or a list, `op ANY` and `op ALL`.
     pub(super) fn quantified_expr(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let any = Quantification { op: BinaryOperator::Equal, op_span: expr.span, all: false };
         match &expr.kind {
@@ -184,7 +184,7 @@ impl Binder {
         })
     }
 
-    /// The comparison with each item of a list that is written down.
+    /// Compares with each item of a list literal.
     fn quantify_items(&mut self, value: Expr, how: Quantification, items: Vec<Expr>) -> Result<Expr> {
         if how.op == BinaryOperator::Equal && !how.all {
             return self.is_one_of(value, items);
@@ -200,7 +200,7 @@ impl Binder {
         Ok(self.with_shared(compared, shared))
     }
 
-    /// The comparison with each row of a plan.
+    /// Compares with each row of a plan.
     fn quantify(&mut self, left: Vec<Expr>, how: Quantification, plan: NodeId, columns: Vec<ColumnId>) -> Result<Expr> {
         let filled = self.plan.nullable_columns(plan);
         let column = |binder: &Self, column: ColumnId| Expr {

@@ -1,5 +1,4 @@
-//! Expressions over the tables of [`World`]: what they are bound to, what is wrong with others, and what some of them
-//! are.
+//! Expressions over the tables of [`World`]: their bound trees, their errors, and some of their values.
 
 mod errors;
 mod trees;
@@ -68,7 +67,7 @@ fn type_of(text: &str) -> SqlType {
     Binder::new(Arc::new(World)).data_type(&written).expect("the tests' types exist")
 }
 
-/// What there is around the expressions of tests.
+/// The environment of the tests' expressions.
 struct World;
 
 impl Environment for World {
@@ -133,7 +132,7 @@ fn overload(parameters: &[&str], body: &str) -> ast::MacroOverload {
     }
 }
 
-/// The tables `t` and `s1.t`, inside of a query over `o`.
+/// The tables `t` and `s1.t`, inside a query over `o`.
 const TABLES: [(&[&str], &str); 2] = [
     (
         &["main", "t"],
@@ -144,7 +143,7 @@ const TABLES: [(&[&str], &str); 2] = [
     (&["s1", "t"], "b BIGINT; c INTEGER"),
 ];
 
-/// A binder, with the scope of the tables.
+/// Calls `bind` with a binder and the scope of the tables.
 fn with_scope<T>(bind: impl FnOnce(&mut Binder, &Scope<'_>) -> T) -> T {
     let mut binder = Binder::new(Arc::new(World));
     let mut outer = Scope::default();
@@ -172,7 +171,7 @@ fn add_table(binder: &mut Binder, scope: &mut Scope<'_>, name: &[&str], columns:
     scope.relations.push(ScopeRelation { name: name.iter().map(|&part| part.into()).collect(), columns });
 }
 
-/// An expression in a clause, its type, and what it has set aside; the named windows are `w` and `f`.
+/// Returns an expression in a clause, its type, and what it collects; the named windows are `w` and `f`.
 fn bound_in(text: &str, clause: Clause) -> Result<String> {
     let expr = godwit_syntax::parse_expression(text)?;
     let windows = godwit_syntax::parse_query(
@@ -210,7 +209,7 @@ fn set_aside(binder: &mut Binder, collected: Collected) -> String {
     text
 }
 
-/// The rows of a query without tables, as text.
+/// Returns the rows of a query without tables, as text.
 fn rows_of(text: &str) -> Result<String> {
     let query = godwit_syntax::parse_query(text)?;
     let mut binder = Binder::new(Arc::new(World));

@@ -1,9 +1,9 @@
 //! The session's time zone.
 //!
-//! Plans don't know of it: a cast between a moment and a local time is one in UTC. Where the session has another zone, the
-//! binder makes a call with the zone as a constant of it instead: of a cast, of a function that reads fields of a moment,
-//! and of `moment + interval`, which counts days by the calendar. So a plan means the same in every session, and what is
-//! constant in it may be computed at any time.
+//! Plans don't know about it: a cast between TIMESTAMPTZ and a local time is done in UTC. If the session has another
+//! zone, the binder instead makes a call with the zone as a constant argument: for a cast, for a function that reads
+//! fields of a TIMESTAMPTZ, and for `TIMESTAMPTZ + interval`, which counts days by the calendar. So a plan means the
+//! same in every session, and its constant parts may be computed at any time.
 //!
 //! Values within lists, structs and maps are cast in UTC.
 
@@ -14,7 +14,7 @@ use godwit_types::{SqlType, TimeZone, Value, parse_value};
 use super::CastContext;
 use crate::Binder;
 
-/// Functions that read fields of a moment.
+/// Functions that read fields of a TIMESTAMPTZ.
 const OF_FIELDS: [&str; 42] = [
     "millennium",
     "century",
@@ -60,13 +60,13 @@ const OF_FIELDS: [&str; 42] = [
     "date_bin",
 ];
 
-/// Those whose result is a moment again, if the argument is one.
+/// Those whose result is again a TIMESTAMPTZ, if the argument is.
 const OF_MOMENTS: [&str; 4] = ["date_trunc", "datetrunc", "time_bucket", "date_bin"];
 
 /// Fields that are the same in all zones.
 const OF_NO_ZONE: [&str; 4] = ["epoch", "timezone", "timezone_hour", "timezone_minute"];
 
-/// Names of the current time without a zone, and what they are of `now()`.
+/// Names of the current time without a zone, and the types to which `now()` is cast for them.
 const CLOCKS: [(&str, SqlType); 5] = [
     ("localtimestamp", SqlType::Timestamp),
     ("current_date", SqlType::Date),
@@ -81,7 +81,7 @@ impl Binder {
         Some(self.environment.time_zone()).filter(|zone| !zone.is_utc())
     }
 
-    /// The value of a quoted text as a type.
+    /// Converts quoted text to a value of a type.
     pub(super) fn value_of_text(&self, text: &str, ty: &SqlType) -> Result<Value> {
         match ty {
             SqlType::TimestampTz => self.environment.time_zone().cast(&Value::text(text), &SqlType::Varchar, ty),
@@ -89,7 +89,7 @@ impl Binder {
         }
     }
 
-    /// The zone that a cast depends on.
+    /// Returns the zone that a cast depends on.
     pub(super) fn zone_of_cast(&self, from: &SqlType, to: &SqlType) -> Option<TimeZone> {
         let other = match (from, to) {
             (SqlType::TimestampTz, other) | (other, SqlType::TimestampTz) => other,
@@ -98,7 +98,7 @@ impl Binder {
         self.zone().filter(|_| is_local(other) || *other == SqlType::Varchar)
     }
 
-    /// Such a cast. A lenient one is NULL where it fails.
+    /// Binds such a cast. A lenient one is NULL where it fails.
     pub(super) fn cast_in_zone(&mut self, zone: &TimeZone, expr: Expr, ty: &SqlType, lenient: bool) -> Result<Expr> {
         match (&expr.ty, ty) {
             (SqlType::TimestampTz, SqlType::Varchar) => self.call_with_zone("timezone_text", zone, expr),
@@ -115,7 +115,7 @@ impl Binder {
         }
     }
 
-    /// The zone that a call depends on.
+    /// Returns the zone that a call depends on.
     pub(super) fn zone_of_call(&self, name: &str, args: &[Expr]) -> Option<TimeZone> {
         let is_clock = args.is_empty() && CLOCKS.iter().any(|(known, _)| *known == name);
         let reads_fields = || {
@@ -127,7 +127,7 @@ impl Binder {
         self.zone().filter(|_| is_clock || reads_fields())
     }
 
-    /// Such a call: of the local time.
+    /// Binds such a call, on the local time.
     pub(super) fn call_in_zone(&mut self, zone: &TimeZone, name: &str, args: Vec<Expr>, span: Span) -> Result<Expr> {
         if let Some((_, ty)) = CLOCKS.iter().find(|(known, _)| *known == name) {
             let now = self.call_scalar("now", Vec::new(), span)?;
@@ -145,7 +145,7 @@ impl Binder {
         }
     }
 
-    /// The zone that a sum or difference depends on.
+    /// Returns the zone that a sum or difference depends on.
     pub(super) fn zone_of_shift(&self, op: Arithmetic, left: &SqlType, right: &SqlType) -> Option<TimeZone> {
         let is_shift = match op {
             Arithmetic::Add => {
@@ -160,7 +160,7 @@ impl Binder {
         self.zone().filter(|_| is_shift)
     }
 
-    /// Such a sum or difference of a moment and an interval.
+    /// Binds such a sum or difference of a TIMESTAMPTZ and an interval.
     pub(super) fn shifted_in_zone(
         &mut self,
         zone: &TimeZone,

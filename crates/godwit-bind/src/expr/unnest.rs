@@ -1,8 +1,8 @@
 //! UNNEST in the SELECT list: the elements of a list become rows, the fields of a struct become columns.
 //!
-//! It does so once, unless `recursive := true` or `max_depth := n` ask for the elements of elements. Lists are set aside for
-//! nodes above the windows; the expression has the column of the element. Lists side by side are one node; a list that is
-//! an element of another one is unnested by a node above.
+//! One level is unnested, unless `recursive := true` or `max_depth := n` asks for the elements of elements. Lists are
+//! collected for nodes above the windows; the expression refers to the column of the element. Lists side by side share
+//! a node; a list that is an element of another one is unnested by a node above.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use super::CastContext;
 use crate::Binder;
 use crate::binder::{Clause, ExprContext};
 
-/// Levels of nested values that UNNEST takes apart.
+/// Number of nesting levels that UNNEST takes apart.
 struct Levels(usize);
 
 impl Binder {
-    /// The call of UNNEST that an item of the SELECT list is.
+    /// Returns the call of UNNEST, if the item of the SELECT list is one.
     pub(crate) fn as_unnest<'e>(&self, expr: &'e ast::Expr) -> Option<&'e ast::Call> {
         let ast::ExprKind::Call(call) = &expr.kind else { return None };
         let is_unnest = call.name.single().is_some_and(|name| name.is("unnest"));
         (is_unnest && self.environment.find_macro(&["unnest"]).is_none()).then_some(call)
     }
 
-    /// The columns of an item that is UNNEST: one for a list, one for each field of a struct.
+    /// Returns the columns of an item that is UNNEST: one for a list, one for each field of a struct.
     pub(crate) fn unnested_columns(
         &mut self,
         call: &ast::Call,
@@ -40,7 +40,7 @@ impl Binder {
         Ok(columns)
     }
 
-    /// UNNEST as a part of an expression: the elements of a list.
+    /// Binds UNNEST within an expression: the elements of a list.
     pub(super) fn unnest(&mut self, call: &ast::Call, cx: &mut ExprContext<'_>) -> Result<Expr> {
         if cx.clause != Clause::Select {
             let error = Error::user(format!("unnest can't stand in {}", cx.clause.name()));
@@ -99,7 +99,7 @@ impl Binder {
         }
     }
 
-    /// The values at this depth inside of a nested value.
+    /// Returns the values at this depth inside a nested value.
     fn take_apart(
         &mut self,
         value: Expr,
@@ -129,7 +129,7 @@ impl Binder {
         Ok(())
     }
 
-    /// The column of a list's elements.
+    /// Returns the column of a list's elements.
     fn element_of(&mut self, list: Expr, element: SqlType, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let list = self.coerce(list, &SqlType::list_of(element.clone()), CastContext::Implicit)?;
         let known = cx.collected.unnested.iter().find(|(_, known)| *known == list && !list.is_volatile());
@@ -141,7 +141,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Column(column), element, true))
     }
 
-    /// The rows of a node with the elements of lists: (element, list).
+    /// Unnests lists above a node: (element, list).
     pub(crate) fn unnested_rows(&mut self, mut node: NodeId, mut lists: Vec<(ColumnId, Expr)>) -> NodeId {
         while !lists.is_empty() {
             let elements: ColumnSet = lists.iter().map(|&(element, _)| element).collect();

@@ -1,7 +1,7 @@
 //! Calls with OVER: window functions, and aggregates over windows.
 //!
-//! A window may refine one of the WINDOW clause, by PostgreSQL's rules ("SELECT", WINDOW Clause): it takes its
-//! partitions; it may add an order if that one has none; it can't refine one with a frame. `OVER w` and `OVER (w)`
+//! A window may refine a named one of the WINDOW clause, by PostgreSQL's rules ("SELECT", WINDOW Clause): it inherits
+//! its partitions; it may add an order if that one has none; it can't refine one with a frame. `OVER w` and `OVER (w)`
 //! are that window itself.
 
 use godwit_common::{Error, Result, Span, SqlState};
@@ -16,7 +16,7 @@ use super::near::with_nearest;
 use crate::Binder;
 use crate::binder::{Clause, ExprContext};
 
-/// A window with what it takes from the one that it refines.
+/// A window with what it inherits from the one that it refines.
 #[derive(Clone, Copy)]
 struct Window<'a> {
     partition_by: &'a [ast::Expr],
@@ -59,7 +59,7 @@ impl Binder {
         self.collect_window(name, bound, cx).map_err(|error| error.at_span(call.name.span))
     }
 
-    /// The column of a window function, which is new or that of an equal call.
+    /// Returns the column of a window function: a new one, or that of an equal call.
     fn collect_window(&mut self, name: &str, mut call: WindowCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let exprs: Vec<&Expr> = call.exprs().collect();
         self.check_no_lambda_parameter(&exprs, name, cx)?;
@@ -70,7 +70,7 @@ impl Binder {
         let (ty, nullable, span) = (call.ty.clone(), call.nullable, call.span);
         let column = |column| Ok(Expr::new(ExprKind::Column(column), ty.clone(), nullable));
         if !call.exprs().any(Expr::is_volatile) {
-            // Equal calls differ only in their places.
+            // Equal calls differ only in their spans.
             for (known, other) in &cx.collected.windows {
                 call.span = other.span;
                 if *other == call {
@@ -84,7 +84,7 @@ impl Binder {
         column(made)
     }
 
-    /// The function with its arguments; the window is still to come.
+    /// Binds the function with its arguments; its window is bound later.
     fn window_target(
         &mut self,
         name: &str,
@@ -136,7 +136,7 @@ impl Binder {
         Ok(of(WindowTarget::Window(found.function), args, found.ty, found.nullable))
     }
 
-    /// A frame that is written down. Where RANGE counts in another type than that of the key, both get the common one.
+    /// Binds an explicit frame. If the type of RANGE distances differs from that of the key, both get the common one.
     fn frame(&mut self, frame: &ast::Frame, order_by: &mut [SortKey], cx: &mut ExprContext<'_>) -> Result<Frame> {
         let wrong = |message: &str| {
             let error = Error::user(message).with_code(SqlState::WINDOWING_ERROR);
@@ -184,7 +184,7 @@ impl Binder {
         Ok(Frame { units, start, end, exclude })
     }
 
-    /// The distance that a frame reaches; if it depends on the row, NULL and negative distances are detected at run
+    /// Binds the distance of a frame bound; if it depends on the row, NULL and negative distances are detected at run
     /// time.
     fn distance(&mut self, distance: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let bound = self.expr(distance, cx)?;
@@ -194,7 +194,7 @@ impl Binder {
         Ok(bound)
     }
 
-    /// Distances of RANGE: intervals from dates and times, numbers from numbers.
+    /// Binds distances of RANGE: intervals for dates and times, numbers for numbers.
     fn range_distances(&mut self, distances: Vec<Expr>, order_by: &mut [SortKey]) -> Result<Vec<Expr>> {
         let [key] = order_by else { return Ok(distances) };
         let key_type = key.expr.ty.clone();
@@ -225,10 +225,10 @@ impl Binder {
     }
 }
 
-/// The window of a name.
+/// Returns the window with a name.
 fn named<'a>(windows: &'a [ast::NamedWindow], name: &ast::Ident) -> Result<Window<'a>> {
     match windows.iter().position(|window| name.is(&window.name.text)) {
-        // A window of the clause can refine only those before it, so this ends.
+        // A window of the clause can refine only earlier ones, so this terminates.
         Some(at) => resolved(&windows[..at], &windows[at].spec),
         None => {
             let error = Error::user(format!("no window named {}", name.text));
@@ -259,7 +259,7 @@ fn resolved<'a>(windows: &'a [ast::NamedWindow], spec: &'a ast::WindowSpec) -> R
     Err(error.with_code(SqlState::WINDOWING_ERROR).at_span(spec.span))
 }
 
-/// The reason why two bounds don't form a frame.
+/// Returns the reason why two bounds don't form a frame.
 fn contradiction(start: &ast::FrameBound, end: &ast::FrameBound) -> Option<&'static str> {
     use ast::FrameBound::{CurrentRow, Following, Preceding, UnboundedFollowing, UnboundedPreceding};
     match (start, end) {
@@ -280,7 +280,7 @@ fn distance_of(bound: &ast::FrameBound) -> Option<&ast::Expr> {
     }
 }
 
-/// A bound with the next distance.
+/// Builds a bound, with the next distance.
 fn bound(written: &ast::FrameBound, distances: &mut impl Iterator<Item = Expr>) -> FrameBound {
     let mut next = || Box::new(distances.next().expect("each written distance was bound"));
     match written {
@@ -292,7 +292,7 @@ fn bound(written: &ast::FrameBound, distances: &mut impl Iterator<Item = Expr>) 
     }
 }
 
-/// Is the constant also a value of the type?
+/// Whether the constant is also a value of the type.
 fn holds(ty: &SqlType, constant: &Expr) -> bool {
     let Some(value) = constant.as_literal() else { return false };
     let there = cast_value(value, &constant.ty, ty);

@@ -1,4 +1,4 @@
-//! A query: WITH, the body, ORDER BY and LIMIT around it.
+//! Queries: WITH, the body, ORDER BY and LIMIT around it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::scope::Scope;
 use crate::{Binder, BoundQuery};
 
 impl Binder {
-    /// As [`subquery`](Self::subquery), with columns whose type their use decides.
+    /// Like [`subquery`](Self::subquery), but keeps columns whose type depends on their use.
     pub(crate) fn untyped_query(&mut self, query: &ast::Query, scope: &Scope<'_>) -> Result<BoundQuery> {
         self.nested(query.span, |binder| {
             let keep = binder.common_tables_in_sight();
@@ -27,7 +27,7 @@ impl Binder {
         if let Some(with) = &query.with {
             self.with(with, scope)?;
         }
-        // The order of a SELECT may use what its list doesn't have.
+        // The order of a SELECT may use columns that its list doesn't have.
         if let SetExprKind::Select(select) = &query.body.kind {
             let bound = self.select(select, query.order_by.as_ref(), scope)?;
             return self.limited(bound, query, scope);
@@ -68,7 +68,7 @@ impl Binder {
         Ok(BoundQuery { node, columns: bound.columns })
     }
 
-    /// An expression over the columns of a result. `t.a` means its column `a`: tables are no longer visible.
+    /// Binds an expression over the columns of a result. `t.a` means its column `a`: tables are no longer visible.
     fn key_over_result(
         &mut self,
         expr: &ast::Expr,

@@ -1,4 +1,4 @@
-//! COLUMNS: expressions that stand for one of each column.
+//! COLUMNS: expressions that are repeated for each of several columns.
 //!
 //! ```text
 //! SELECT max(COLUMNS('a|b'))          an item for each column
@@ -21,7 +21,7 @@ use crate::binder::{Clause, ExprContext};
 use crate::scope::{Scope, VisibleColumn};
 
 impl Binder {
-    /// The columns that COLUMNS selects.
+    /// Returns the columns that COLUMNS selects.
     pub(super) fn selected_columns(
         &mut self,
         columns: &ast::Columns,
@@ -80,7 +80,7 @@ impl Binder {
         Ok(chosen)
     }
 
-    /// Is a condition on the name of a column true?
+    /// Whether a condition on the name of a column is true.
     fn holds_for_name(&mut self, name: &str, parameter: &Ident, condition: &ast::Expr) -> Result<bool> {
         let value = Expr::literal(Value::text(name), SqlType::Varchar);
         let scope = Scope { aliases: vec![(parameter.text.clone(), value)], ..Scope::default() };
@@ -98,7 +98,7 @@ impl Binder {
         }
     }
 
-    /// The arguments or elements that `*COLUMNS(…)` stands for; `None` for other expressions.
+    /// Returns the arguments or elements that `*COLUMNS(…)` stands for; `None` for other expressions.
     pub(crate) fn unpacked(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Option<Vec<ast::Expr>>> {
         let ExprKind::Columns(columns) = &expr.kind else { return Ok(None) };
         if !columns.unpack {
@@ -112,7 +112,7 @@ impl Binder {
         Ok(Some(self.selected_columns(columns, expr.span, scope)?.into_iter().map(path).collect()))
     }
 
-    /// A condition with COLUMNS in it: that it holds for each of them.
+    /// Binds a condition with COLUMNS in it, which must hold for each of them.
     pub(crate) fn condition_of_each(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Option<Expr>> {
         if let ExprKind::And(operands) = &expr.kind
             && operands.iter().any(has_columns)
@@ -130,12 +130,12 @@ impl Binder {
     }
 }
 
-/// A character that stands for itself.
+/// Appends a character, escaped so that it stands for itself.
 fn push_literal(regex: &mut String, character: char) {
     regex.push_str(&regex::escape(character.encode_utf8(&mut [0; 4])));
 }
 
-/// What the names of `* LIKE 'pattern'` match, and whether those that do are left out.
+/// Returns the names that `* LIKE 'pattern'` matches, and whether matching columns are left out.
 pub(super) fn names_like(condition: &ast::Expr) -> Result<(Regex, bool)> {
     let ExprKind::Like { kind, pattern, escape, negated, .. } = &condition.kind else {
         unreachable!("stars have no other condition")
@@ -153,7 +153,7 @@ pub(super) fn names_like(condition: &ast::Expr) -> Result<(Regex, bool)> {
     Ok((regex, *negated))
 }
 
-/// A pattern of LIKE as a regular expression; a backslash, or another character, takes the meaning from a wildcard.
+/// Translates a LIKE pattern to a regular expression; a backslash, or another character, escapes a wildcard.
 fn like(pattern: &str, escape: Option<char>, is_insensitive: bool) -> std::result::Result<Regex, regex::Error> {
     let escape = escape.unwrap_or('\\');
     let mut regex = String::from("^");
@@ -172,7 +172,7 @@ fn like(pattern: &str, escape: Option<char>, is_insensitive: bool) -> std::resul
     RegexBuilder::new(&regex).case_insensitive(is_insensitive).dot_matches_new_line(true).build()
 }
 
-/// The truth that one operand decides, and otherwise its opposite if no operand is NULL.
+/// Evaluates AND or OR: `by` if any operand is `by`; otherwise its opposite if no operand is NULL.
 fn decided(operands: &[Option<bool>], by: bool) -> Option<bool> {
     match operands.contains(&Some(by)) {
         true => Some(by),
@@ -180,7 +180,7 @@ fn decided(operands: &[Option<bool>], by: bool) -> Option<bool> {
     }
 }
 
-/// The truth of a condition over constants, `Some(None)` for NULL; `None` if it has other parts.
+/// Evaluates a condition over constants, `Some(None)` for NULL; `None` if it has other parts.
 fn truth(condition: &Expr) -> Option<Option<bool>> {
     let all = |operands: &[Expr]| operands.iter().map(truth).collect::<Option<Vec<_>>>();
     Some(match &condition.kind {
@@ -234,7 +234,7 @@ fn has_columns(expr: &ast::Expr) -> bool {
     found
 }
 
-/// The COLUMNS that an expression is to be taken once for each of, if there is one.
+/// Returns the COLUMNS for whose columns an expression is to be repeated, if there is one.
 pub(super) fn columns_inside(expr: &ast::Expr) -> Result<Option<&ast::Columns>> {
     let mut found: Option<&ast::Columns> = None;
     let mut other = None;
@@ -252,7 +252,7 @@ pub(super) fn columns_inside(expr: &ast::Expr) -> Result<Option<&ast::Columns>> 
     }
 }
 
-/// The error for a condition on names that no column satisfies.
+/// Returns the error for a condition on names that no column satisfies.
 pub(super) fn no_such_column(condition: &str) -> Error {
     Error::user(format!("no column matches {condition}")).with_code(SqlState::UNDEFINED_COLUMN)
 }

@@ -12,7 +12,7 @@ use crate::expr::CastContext;
 use crate::scope::Scope;
 use crate::{Binder, BoundQuery, Written};
 
-/// A visible common table expression.
+/// A common table expression in scope.
 #[derive(Clone)]
 pub(crate) struct CommonTable {
     name: Arc<str>,
@@ -20,21 +20,21 @@ pub(crate) struct CommonTable {
     rows: CommonRows,
 }
 
-/// Where its rows come from.
+/// The source of its rows.
 #[derive(Clone)]
 enum CommonRows {
     /// A shared plan.
     Shared(SharedId),
-    /// A plan that uses columns of the query around it: each use has a copy.
+    /// A plan that uses columns of the enclosing query: each use has a copy.
     Correlated(NodeId),
     /// A write without RETURNING: no rows.
     None,
-    /// The recursion that is being bound; whether its step has used it.
+    /// The recursion being bound; whether its step has used it.
     Working { of: ColumnId, is_used: bool },
 }
 
 impl Binder {
-    /// Binds the expressions of WITH, which stay visible until [`Self::forget_common_tables`].
+    /// Binds the items of WITH, which stay visible until [`Self::forget_common_tables`].
     pub(crate) fn with(&mut self, with: &ast::With, scope: &Scope<'_>) -> Result<()> {
         let start = self.common_tables.len();
         for cte in &with.ctes {
@@ -68,7 +68,7 @@ impl Binder {
         Ok(())
     }
 
-    /// What a write returns. It runs before the query that is bound here.
+    /// Binds the result of a data-modifying item. It runs before the query that is bound here.
     fn written_table(&mut self, cte: &ast::Cte) -> Result<CommonTable> {
         let name = cte.name.text.clone();
         let relation = match self.environment.written(cte.span) {
@@ -86,17 +86,17 @@ impl Binder {
         Ok(CommonTable { name, columns, rows: CommonRows::Shared(self.plan.add_shared(shared)) })
     }
 
-    /// Number of visible common table expressions, for [`Self::forget_common_tables`].
+    /// Returns the number of visible common table expressions, for [`Self::forget_common_tables`].
     pub(super) fn common_tables_in_sight(&self) -> usize {
         self.common_tables.len()
     }
 
-    /// Makes all but the first ones invisible.
+    /// Makes all but the first `keep` invisible.
     pub(super) fn forget_common_tables(&mut self, keep: usize) {
         self.common_tables.truncate(keep);
     }
 
-    /// The rows of a common table expression, if one of that name is visible.
+    /// Returns the rows of a common table expression, if one with that name is visible.
     pub(super) fn common_table(&mut self, name: &Arc<str>) -> Result<Option<Source>> {
         let Some(at) = self.common_tables.iter().rposition(|known| known.name.eq_ignore_ascii_case(name)) else {
             return Ok(None);
@@ -122,7 +122,7 @@ impl Binder {
         Ok(Some(Source::of_relation(node, vec![name.clone()], columns)))
     }
 
-    /// `base UNION [ALL] step`, where the step may use the rows of the round before.
+    /// Binds `base UNION [ALL] step`, where the step may use the rows of the previous round.
     fn recursive(
         &mut self,
         cte: &ast::Cte,
@@ -172,7 +172,7 @@ impl Binder {
         Ok(BoundQuery { node, columns })
     }
 
-    /// What surrounds the union of a recursion has no meaning for its rounds.
+    /// Rejects clauses around the union of a recursion, which have no meaning for its rounds.
     fn refuse_clauses_around(&self, query: &ast::Query) -> Result<()> {
         let clause = match query {
             ast::Query { order_by: Some(_), .. } => "ORDER BY",
@@ -185,14 +185,14 @@ impl Binder {
     }
 }
 
-/// The union of a query that may be a recursion, and its last step.
+/// Returns the union of a query that may be a recursion, and its last step.
 fn recursive_parts(query: &ast::Query) -> Option<(&ast::SetOperations, &ast::SetStep)> {
     let SetExprKind::Operations(operations) = &query.body.kind else { return None };
     let step = operations.steps.last()?;
     (step.op == ast::SetOperator::Union && !step.by_name).then_some((operations, step))
 }
 
-/// Columns under the names that a common table expression gives them.
+/// Renames columns as the common table expression says.
 fn renamed(mut columns: Vec<(Arc<str>, ColumnId)>, cte: &ast::Cte) -> Result<Vec<(Arc<str>, ColumnId)>> {
     if cte.columns.len() > columns.len() {
         let (name, given, there) = (&cte.name.text, cte.columns.len(), columns.len());

@@ -12,7 +12,7 @@ use crate::scope::Scope;
 use crate::{Binder, BoundQuery, Rows};
 
 impl Binder {
-    /// The columns of a query: name, type, and whether NULL can occur.
+    /// Returns the columns of a query: name, type, and whether NULL can occur.
     pub(crate) fn describe(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
         let described = self.described(&describe.target, scope)?;
         let nullable = self.plan.nullable_columns(described.node);
@@ -26,8 +26,8 @@ impl Binder {
         Ok(self.rows(Rows { columns, rows }))
     }
 
-    /// A row per column of a query: extremes, how many values differ (exactly, whatever DuckDB's name of it says), mean and
-    /// deviation of numbers, rows, NULLs. Reads the query once.
+    /// Returns a row per column of a query: extremes, number of distinct values (exact, whatever DuckDB's name for it
+    /// says), mean and deviation of numbers, rows, NULLs. Reads the query once.
     pub(crate) fn summarize(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
         let described = self.described(&describe.target, scope)?;
         let nullable = self.plan.nullable_columns(described.node);
@@ -78,7 +78,7 @@ impl Binder {
         Ok(BoundQuery { node, columns })
     }
 
-    /// What SHOW lists.
+    /// Returns the rows of SHOW.
     pub(crate) fn show(&mut self, show: &ast::Show) -> Result<BoundQuery> {
         let rows = self.environment.listed(show)?;
         Ok(self.rows(rows))
@@ -102,7 +102,7 @@ impl Binder {
         }
     }
 
-    /// The value of an aggregate over the described rows.
+    /// Returns the value of an aggregate over the described rows.
     fn summary(
         &mut self,
         name: &str,

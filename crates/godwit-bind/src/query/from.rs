@@ -17,7 +17,7 @@ use crate::scope::{Scope, VisibleColumn};
 use crate::{Binder, BoundQuery, Named, Rows, View};
 
 impl Binder {
-    /// The rows of FROM; one row without columns if there is none.
+    /// Binds FROM; one row without columns if there is none.
     pub(super) fn from(&mut self, from: &[ast::TableWithJoins], outer: &Scope<'_>) -> Result<Source> {
         let mut all: Option<Source> = None;
         for item in from {
@@ -38,7 +38,7 @@ impl Binder {
         })
     }
 
-    /// A table of FROM with its joins. `left` are the tables before it, which LATERAL sees.
+    /// Binds a table of FROM with its joins. `left` are the tables before it, which LATERAL sees.
     pub(crate) fn joined_tables(
         &mut self,
         tables: &ast::TableWithJoins,
@@ -58,7 +58,7 @@ impl Binder {
         Ok(source)
     }
 
-    /// One table of FROM.
+    /// Binds one table of FROM.
     pub(crate) fn factor(&mut self, factor: &TableFactor, left: Option<&Source>, outer: &Scope<'_>) -> Result<Source> {
         let mut source = match &factor.kind {
             TableFactorKind::Table(name) => self.named_table(name)?,
@@ -94,7 +94,7 @@ impl Binder {
         self.sampled(source, factor.sample.as_ref())
     }
 
-    /// The rows of a query in FROM; no name qualifies its columns unless there is an alias.
+    /// Makes a query a source of FROM; no name qualifies its columns unless there is an alias.
     fn derived(&mut self, bound: BoundQuery) -> Source {
         let column =
             |(name, column): (Arc<str>, ColumnId)| VisibleColumn { name, column, hidden: false, relation: None };
@@ -103,7 +103,7 @@ impl Binder {
         Source { node: bound.node, relations: Vec::new(), visible, filled }
     }
 
-    /// Rows of constants as a table.
+    /// Makes constant rows a table.
     pub(super) fn listed(&mut self, rows: Rows, name: Vec<Arc<str>>) -> Source {
         let own: Arc<str> = name.last().cloned().unwrap_or_else(|| Arc::from("rows"));
         let types: Vec<SqlType> = rows.columns.iter().map(|(_, ty)| ty.clone()).collect();
@@ -119,7 +119,7 @@ impl Binder {
         Source::of_relation(node, name, columns)
     }
 
-    /// The rows of a table, a view or a common table expression.
+    /// Binds a table, a view or a common table expression by its name.
     pub(super) fn named_table(&mut self, name: &ast::ObjectName) -> Result<Source> {
         if let Some(single) = name.single()
             && let Some(source) = self.common_table(&single.text)?
@@ -161,7 +161,7 @@ impl Binder {
         }
     }
 
-    /// An instance of a table: its columns get ids of their own.
+    /// Adds an instance of a table: its columns get fresh ids.
     pub(crate) fn scan(&mut self, relation: &Arc<dyn Relation>, name: Vec<Arc<str>>) -> Result<Source> {
         let own: Arc<str> = name.last().cloned().unwrap_or_else(|| Arc::from(relation.name()));
         let mut columns = Vec::new();
@@ -184,7 +184,7 @@ impl Binder {
         if relation.computed().is_empty() { Ok(source) } else { self.with_computed(source, relation.as_ref()) }
     }
 
-    /// The rows of a table with the columns that are computed of the others.
+    /// Adds the virtual columns, which are computed from the others, to the rows of a table.
     pub(crate) fn with_computed(&mut self, stored: Source, relation: &dyn Relation) -> Result<Source> {
         let around = Scope::default();
         let scope = stored.scope(&around);
@@ -207,7 +207,7 @@ impl Binder {
         Ok(Source::of_relation(node, own, columns))
     }
 
-    /// A use of a shared plan: its columns get fresh ids.
+    /// Adds a use of a shared plan: its columns get fresh ids.
     pub(super) fn use_of(&mut self, shared: SharedId, columns: &[(Arc<str>, ColumnId)]) -> (NodeId, Vec<ColumnId>) {
         let nullable = self.plan.nullable_columns(self.plan.shared(shared).root);
         let mut used: Vec<(ColumnId, ColumnId)> = Vec::new();
@@ -225,7 +225,7 @@ impl Binder {
         (self.plan.add(Node::Use(Use { shared, columns: used })), fresh)
     }
 
-    /// The rows of a view, which is bound once however often it is used.
+    /// Returns the rows of a view, which is bound once however often it is used.
     fn view(&mut self, view: &Arc<View>, name: &ast::ObjectName) -> Result<Source> {
         let (shared, columns) = match self.views.get(&view.name) {
             Some(known) => known.clone(),
@@ -245,7 +245,7 @@ impl Binder {
         Ok(Source::of_relation(node, full, columns))
     }
 
-    /// Binds the query of a view where it was defined.
+    /// Binds the query of a view in the environment of its definition.
     fn view_query(&mut self, view: &Arc<View>, name: &ast::ObjectName) -> Result<BoundQuery> {
         if self.open_definitions.contains(&view.name) {
             let error = Error::user(format!("view {} uses itself", view.name));
@@ -258,7 +258,7 @@ impl Binder {
         self.common_tables = tables;
         self.environment = around;
         self.open_definitions.pop();
-        // Places inside a view's text mean nothing to the reader of the statement.
+        // Positions in a view's text mean nothing to the reader of the statement.
         let mut bound = bound.map_err(|error| in_view(&error, &view.name).at_span(name.span))?;
         if view.columns.len() > bound.columns.len() {
             let (given, there) = (view.columns.len(), bound.columns.len());
@@ -271,7 +271,7 @@ impl Binder {
         Ok(bound)
     }
 
-    /// Two tables of one name can't be told apart; tables of different schemas can.
+    /// Rejects two tables with one name, which can't be told apart; tables of different schemas can.
     pub(crate) fn check_names(&self, left: &Source, right: &Source, span: Span) -> Result<()> {
         for relation in &right.relations {
             let is_same = |known: &&crate::scope::ScopeRelation| {
@@ -287,7 +287,7 @@ impl Binder {
     }
 }
 
-/// An error inside a view, told where the view is used.
+/// Wraps an error inside a view, to be reported where the view is used.
 fn in_view(error: &Error, view: &str) -> Error {
     let inner = Error::new(error.kind(), error.message()).with_code(error.code());
     let told = match error.kind() {

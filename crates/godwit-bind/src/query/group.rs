@@ -1,9 +1,9 @@
 //! GROUP BY, and what is allowed above an aggregation.
 //!
-//! A key that is a column keeps its id, so uses of the column use the key; other keys, and all keys of grouping sets,
-//! whose values may become NULL, get columns of their own, and each expression that is equal to a key is replaced by
-//! its column. The remaining expressions may use no other column of the input, except those that are determined by the
-//! keys because these contain a key of their table. Source: PostgreSQL's documentation, "The GROUP BY and HAVING
+//! A key that is a column keeps its id, so uses of the column use the key. Other keys, and all keys of grouping sets,
+//! whose values may become NULL, get new columns, and each expression that is equal to a key is replaced by the key's
+//! column. The remaining expressions may use no other column of the input, except those that are functionally dependent
+//! on the keys because these contain a key of their table. Source: PostgreSQL's documentation, "The GROUP BY and HAVING
 //! Clauses".
 
 use godwit_common::{Error, Result, SqlState};
@@ -13,22 +13,23 @@ use godwit_types::SqlType;
 use super::select::Clauses;
 use crate::Binder;
 
-/// How a SELECT is grouped.
+/// The grouping of a SELECT.
 #[derive(Default)]
 pub(super) struct Grouping {
-    /// The keys, each once. Ids are given by [`Self::settle`].
+    /// The keys, each once. [`Self::settle`] assigns their ids.
     pub keys: Vec<(ColumnId, Expr)>,
     pub sets: Option<Vec<Vec<usize>>>,
     pub grouping_id: Option<ColumnId>,
     /// Keys before they have ids.
     pub exprs: Vec<Expr>,
-    /// Columns of the input, which are hidden above.
+    /// Columns of the input, hidden above the aggregation.
     input: ColumnSet,
 }
 
 impl Grouping {
-    /// The keys of GROUP BY ALL: items of the SELECT list that depend on the row and have no aggregate. Without it, or without
-    /// any, there is one group, as in DuckDB: `SELECT now(), count(*) … GROUP BY ALL` has a row where there are none.
+    /// Returns the keys of GROUP BY ALL: items of the SELECT list that depend on the row and contain no aggregate. If
+    /// there are none, or if `is_all` is false, there is one group, as in DuckDB: `SELECT now(), count(*) … GROUP BY
+    /// ALL` returns a row for an empty input.
     pub fn of_all(binder: &Binder, clauses: &Clauses, is_all: bool) -> Self {
         let mut grouping = Self::default();
         let collected: ColumnSet = clauses.collected.aggregates.iter().map(|&(column, _)| column).collect();
@@ -42,7 +43,7 @@ impl Grouping {
         grouping
     }
 
-    /// The position of a key; adds it if it is new.
+    /// Returns the position of a key; adds it if it is new.
     pub fn key(&mut self, expr: Expr) -> usize {
         self.exprs.iter().position(|known| *known == expr).unwrap_or_else(|| {
             self.exprs.push(expr);
@@ -50,7 +51,7 @@ impl Grouping {
         })
     }
 
-    /// Gives ids to the keys.
+    /// Assigns ids to the keys.
     pub fn settle(&mut self, binder: &mut Binder, input: NodeId) {
         self.input = binder.plan.output_set(input);
         let has_sets = self.sets.is_some();
@@ -70,14 +71,14 @@ impl Grouping {
         }
     }
 
-    /// An expression of the input as one over the groups.
+    /// Rewrites an expression of the input as one over the groups.
     pub fn above(&mut self, binder: &mut Binder, expr: Expr) -> Result<Expr> {
         let replaced = self.replaced(binder, expr);
         self.check(binder, &replaced)?;
         Ok(replaced)
     }
 
-    /// The value of GROUPING(keys): a bit for each, 1 if it isn't in the row's grouping set.
+    /// Returns the value of GROUPING(keys): a bit for each key, 1 if it isn't in the row's grouping set.
     pub fn tested(&self, binder: &Binder, keys: &[Expr]) -> Result<Expr> {
         let Some(id) = self.grouping_id else {
             for key in keys {
@@ -112,7 +113,7 @@ impl Grouping {
         })
     }
 
-    /// The expression with keys' columns in place of what is equal to a key, from the top down.
+    /// Replaces parts of an expression that are equal to a key by the key's column, from the top down.
     fn replaced(&self, binder: &mut Binder, expr: Expr) -> Expr {
         if let Some((column, _)) = self.keys.iter().find(|(_, key)| *key == expr) {
             let nullable = expr.nullable || self.sets.is_some();
@@ -125,7 +126,7 @@ impl Grouping {
         expr
     }
 
-    /// The same in the plan of a correlated subquery.
+    /// Does the same in the plan of a correlated subquery.
     fn replaced_in_plan(&self, binder: &mut Binder, node: NodeId) -> NodeId {
         if binder.plan.free_columns(node).is_disjoint(&self.input) {
             return node;
@@ -136,7 +137,7 @@ impl Grouping {
         binder.plan.add(node)
     }
 
-    /// Fails if an expression above uses a column of the input that isn't determined by the keys.
+    /// Fails if an expression above the aggregation uses a column of the input that the keys don't determine.
     fn check(&mut self, binder: &Binder, expr: &Expr) -> Result<()> {
         let mut hidden = None;
         expr.for_each(&mut |part| {
@@ -158,7 +159,7 @@ impl Grouping {
         Err(error.with_hint(format!("any_value({name}) takes one of the values")))
     }
 
-    /// Makes a column a key if it is determined by the keys because they contain a key of its table.
+    /// Makes a column a key if the keys determine it because they contain a key of its table.
     fn adds(&mut self, binder: &Binder, column: ColumnId) -> bool {
         let grouped: ColumnSet = self.keys.iter().filter_map(|(_, key)| key.as_column()).collect();
         let decides = |(key, all): &(ColumnSet, ColumnSet)| all.contains(column) && key.is_subset(&grouped);

@@ -1,6 +1,6 @@
-//! The elements of GROUP BY: keys, and the grouping sets that ROLLUP, CUBE and GROUPING SETS make of them.
+//! The elements of GROUP BY: keys, and the grouping sets made of them by ROLLUP, CUBE and GROUPING SETS.
 //!
-//! Each element stands for a list of sets; those of several elements are combined, each with each.
+//! Each element stands for a list of sets; several elements are combined as a cross product.
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::Expr;
@@ -14,17 +14,17 @@ use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::Scope;
 
-/// Maximum number of grouping sets: each has groups of its own.
+/// Maximum number of grouping sets: each has its own groups.
 const SETS_MAX: usize = 4096;
 
 /// Maximum number of keys with grouping sets: the grouping id has a bit for each.
 const KEYS_WITH_SETS_MAX: usize = 62;
 
-/// Grouping sets by positions of keys.
+/// Grouping sets, as positions of keys.
 type Sets = Vec<Vec<usize>>;
 
 impl Binder {
-    /// The keys and sets of GROUP BY.
+    /// Binds the keys and sets of GROUP BY.
     pub(super) fn group_elements(
         &mut self,
         elements: &[GroupingElement],
@@ -109,7 +109,7 @@ impl Binder {
         }
     }
 
-    /// A key: an expression over FROM, the position of an item of SELECT, or its alias where FROM has no such name.
+    /// Binds a key: an expression over FROM, the position of an item of SELECT, or its alias if FROM has no such name.
     fn group_key(&mut self, expr: &ast::Expr, items: &mut [Item<'_>], scope: &Scope<'_>) -> Result<Expr> {
         let named = match &expr.kind {
             ast::ExprKind::Column(path) if path.len() == 1 => {
@@ -136,7 +136,7 @@ fn has_subquery(expr: &ast::Expr) -> bool {
     found
 }
 
-/// Is the item the same text? Only then is a subquery in it that of a key.
+/// Whether the item has the same text. Only then can its subquery be that of a key.
 fn is_written_as(item: &Item<'_>, key: &ast::Expr) -> bool {
     matches!(item.value, ItemValue::Expr(expr) if expr.to_string() == key.to_string())
 }
@@ -153,7 +153,7 @@ fn union(left: &[usize], right: &[usize]) -> Vec<usize> {
     united(&[left.to_vec(), right.to_vec()])
 }
 
-/// The keys of several sets, each once.
+/// Returns the keys of several sets, each once.
 fn united(sets: &[Vec<usize>]) -> Vec<usize> {
     let mut all = Vec::new();
     for &key in sets.iter().flatten() {

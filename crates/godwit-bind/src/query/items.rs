@@ -1,4 +1,4 @@
-//! The SELECT list: what `*` stands for, and the names of results.
+//! The SELECT list: expansion of `*`, and the names of results.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::Binder;
 use crate::binder::ExprContext;
 use crate::scope::{Scope, VisibleColumn};
 
-/// An item of the SELECT list, with wildcards taken apart.
+/// An item of the SELECT list, with wildcards expanded.
 #[derive(Debug, Clone)]
 pub(crate) struct Item<'a> {
-    /// Name of the result's column.
+    /// Name of the result column.
     pub name: Arc<str>,
     /// True if the name was written as an alias.
     pub is_alias: bool,
@@ -23,27 +23,27 @@ pub(crate) struct Item<'a> {
     pub span: Span,
 }
 
-/// What an item is.
+/// The value of an item.
 #[derive(Debug, Clone)]
 pub(crate) enum ItemValue<'a> {
-    /// An expression of the text.
+    /// An expression from the text.
     Expr(&'a ast::Expr),
     /// An expression in which COLUMNS stands for a column.
     Each(&'a ast::Expr, ColumnId),
     /// A column that `*` stands for.
     Column(ColumnId),
-    /// A value that a clause before SELECT uses. It is bound once: two subqueries are never the same.
+    /// A value that a clause before SELECT uses. It is bound once: two subqueries are never equal.
     Bound(Expr),
 }
 
 /// `*`, `COLUMNS(*)` or `* LIKE 'a%'`.
 struct Star<'a> {
     wildcard: &'a ast::Wildcard,
-    /// The condition on the names of columns.
+    /// The condition on column names.
     like: Option<&'a ast::Expr>,
 }
 
-/// The names of what `*` stands for.
+/// A column or field that `*` stands for, with its names.
 struct Starred {
     name: Arc<str>,
     /// The table that it belongs to.
@@ -51,7 +51,7 @@ struct Starred {
 }
 
 impl Binder {
-    /// The items of a SELECT list.
+    /// Returns the items of a SELECT list.
     pub(crate) fn items<'a>(&mut self, items: &'a [ast::SelectItem], scope: &Scope<'_>) -> Result<Vec<Item<'a>>> {
         let mut all = Vec::new();
         for item in items {
@@ -81,7 +81,7 @@ impl Binder {
         Ok(all)
     }
 
-    /// `*` and `t.*`, with EXCLUDE, REPLACE and RENAME, and with a condition on names.
+    /// Expands `*` and `t.*`, with EXCLUDE, REPLACE and RENAME, and with a condition on names.
     fn expand<'a>(&mut self, star: Star<'a>, span: Span, scope: &Scope<'_>, items: &mut Vec<Item<'a>>) -> Result<()> {
         let wildcard = star.wildcard;
         let like = star.like.map(names_like).transpose()?;
@@ -123,7 +123,7 @@ impl Binder {
         }
     }
 
-    /// What `*`, `t.*` or `a_struct.*` stands for: columns, or the fields of a struct.
+    /// Returns what `*`, `t.*` or `a_struct.*` stands for: columns, or the fields of a struct.
     fn starred<'a>(
         &mut self,
         qualifier: Option<&ast::ObjectName>,
@@ -153,7 +153,7 @@ impl Binder {
             .collect())
     }
 
-    /// The fields of a struct, which isn't a volatile value.
+    /// Returns the fields of a struct, which must not be volatile.
     pub(crate) fn fields_of(&mut self, value: Expr) -> Result<Vec<(Arc<str>, Expr)>> {
         let names: Vec<Arc<str>> = value.ty.fields().into_iter().flatten().map(|field| field.name.clone()).collect();
         let mut fields = Vec::with_capacity(names.len());
@@ -165,7 +165,7 @@ impl Binder {
         Ok(fields)
     }
 
-    /// `(value).*`: the fields of a struct.
+    /// Expands `(value).*`: the fields of a struct.
     pub(super) fn all_fields(
         &mut self,
         operand: &ast::Expr,
@@ -183,7 +183,7 @@ impl Binder {
         self.fields_of(value)
     }
 
-    /// The columns that `*` or `t.*` stands for.
+    /// Returns the columns that `*` or `t.*` stands for.
     pub(crate) fn wildcard_columns(
         &self,
         qualifier: Option<&ast::ObjectName>,
@@ -216,7 +216,7 @@ impl Binder {
     }
 }
 
-/// The star that an item of the SELECT list is.
+/// Returns the star, if the item of the SELECT list is one.
 fn star_of(item: &ast::SelectItem) -> Option<Star<'_>> {
     let (star, like) = match &item.expr.kind {
         ExprKind::Wildcard(_) => (&item.expr, None),
@@ -230,13 +230,13 @@ fn star_of(item: &ast::SelectItem) -> Option<Star<'_>> {
     }
 }
 
-/// Does a name, perhaps qualified by the table's, mean a column?
+/// Whether a name, possibly qualified by the table's, refers to a column.
 pub(super) fn is_meant(name: &ast::ObjectName, column: &str, relation: Option<&Arc<str>>) -> bool {
     let table = name.parts.iter().rev().nth(1);
     name.last().is(column) && table.is_none_or(|table| relation.is_some_and(|relation| table.is(relation)))
 }
 
-/// Calls `visit` for an expression and all that it is made of; queries inside are left aside.
+/// Calls `visit` for an expression and all its parts, except queries inside it.
 pub(super) fn for_each_part<'e>(expr: &'e ast::Expr, visit: &mut dyn FnMut(&'e ast::Expr)) {
     visit(expr);
     expr.for_each_child(&mut |child| {
@@ -246,7 +246,7 @@ pub(super) fn for_each_part<'e>(expr: &'e ast::Expr, visit: &mut dyn FnMut(&'e a
     });
 }
 
-/// The name of a result without an alias: that of the column, else the text.
+/// Returns the name of a result without an alias: that of the column, else the text.
 pub(super) fn name_of(expr: &ast::Expr) -> Arc<str> {
     match &expr.kind {
         ExprKind::Column(path) => folded(path.last().expect("paths have parts")),
@@ -255,7 +255,7 @@ pub(super) fn name_of(expr: &ast::Expr) -> Arc<str> {
     }
 }
 
-/// A name as it is shown: in lower case unless it was quoted.
+/// Returns a name as shown: in lower case unless it was quoted.
 fn folded(name: &ast::Ident) -> Arc<str> {
     if name.quoted { name.text.clone() } else { name.text.to_lowercase().into() }
 }

@@ -1,8 +1,8 @@
 //! Joins: conditions, and the merged columns of USING and NATURAL.
 //!
-//! A pair of columns of USING is one column for unqualified names and `*`, the *merged* one: the left side's own for inner, left, semi
-//! and anti joins, the right side's for right joins, `COALESCE(left, right)` for full joins. Each side keeps its own column
-//! under its table's name. Source: PostgreSQL's documentation, "Joined Tables".
+//! A pair of USING columns is one column for unqualified names and `*`, the *merged* one: the left side's own for
+//! inner, left, semi and anti joins, the right side's for right joins, `COALESCE(left, right)` for full joins. Each
+//! side keeps its own column under its table's name. Source: PostgreSQL's documentation, "Joined Tables".
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ struct MergedPair {
 }
 
 impl Binder {
-    /// `left JOIN …`.
+    /// Binds `left JOIN …`.
     pub(super) fn join(&mut self, left: Source, join: &ast::Join, outer: &Scope<'_>) -> Result<Source> {
         let right = self.factor(&join.relation, Some(&left), outer)?;
         self.check_names(&left, &right, join.relation.span)?;
@@ -74,7 +74,7 @@ impl Binder {
         self.merge(joined, pairs, sides, join.kind)
     }
 
-    /// The condition that a pair of USING stands for.
+    /// Returns the condition that a pair of USING columns stands for.
     fn equality_of(&mut self, pair: &MergedPair, both: &Source, span: Span) -> Result<Expr> {
         let scope = Scope { filled: both.filled.clone(), ..Scope::default() };
         let sides = [pair.left, pair.right].map(|column| self.column(column, &scope).at(span));
@@ -84,7 +84,7 @@ impl Binder {
         Ok(Expr::compare(Comparison::Equal, left, right).at(span))
     }
 
-    /// Puts merged columns in place of pairs, before all others.
+    /// Replaces pairs by merged columns, before all others.
     fn merge(
         &mut self,
         mut source: Source,
@@ -94,7 +94,7 @@ impl Binder {
     ) -> Result<Source> {
         let mut merged: Vec<VisibleColumn> = Vec::new();
         let mut made = Vec::new();
-        // A row without a partner has its own side's value, which is NULL only if it was before this join.
+        // A row without a match has its own side's value, which is NULL only if it was before this join.
         let nullable_inside = |binder: &Self, left, right| {
             let (of_left, of_right) = (binder.plan.nullable_columns(sides.0), binder.plan.nullable_columns(sides.1));
             of_left.contains(left) || of_right.contains(right)
@@ -118,7 +118,7 @@ impl Binder {
                     column
                 }
                 _ if has_same_type => left,
-                // The value has the type of the comparison, the side's own column keeps its own.
+                // The value has the type of the comparison; the side's own column keeps its type.
                 _ => {
                     let sides = [left, right].map(|column| self.column(column, &scope));
                     let (mut sides, ty) = self.unify(sides.into(), "the columns of USING")?;
@@ -139,7 +139,7 @@ impl Binder {
         Ok(source)
     }
 
-    /// ASOF: the one inequality of the condition says which rows are near; with USING it is the last column.
+    /// Binds ASOF: the one inequality of the condition determines the nearest row; with USING, it is the last column.
     fn as_of(
         &mut self,
         join: &ast::Join,
@@ -193,7 +193,7 @@ fn plan_kind(kind: ast::JoinKind) -> JoinKind {
     }
 }
 
-/// Which sides a join fills up with NULLs: (left, right).
+/// Returns which sides a join fills with NULLs: (left, right).
 fn fills(kind: &JoinKind) -> (bool, bool) {
     match kind {
         JoinKind::Left | JoinKind::Single | JoinKind::AsOf { outer: true, .. } => (false, true),
@@ -203,7 +203,7 @@ fn fills(kind: &JoinKind) -> (bool, bool) {
     }
 }
 
-/// The columns that all unqualified names have in common.
+/// Returns the columns whose unqualified names both sides have.
 fn natural_pairs(left: &Source, right: &Source, span: Span) -> Result<Vec<MergedPair>> {
     let mut pairs: Vec<MergedPair> = Vec::new();
     for column in left.visible.iter().filter(|column| !column.hidden) {
@@ -220,13 +220,13 @@ fn natural_pairs(left: &Source, right: &Source, span: Span) -> Result<Vec<Merged
     Ok(pairs)
 }
 
-/// The columns of a name of USING on both sides. The merged one is called as the left one is.
+/// Returns the columns of a USING name on both sides. The merged one takes the name of the left one.
 fn merged_pair(left: &Source, right: &Source, name: &ast::Ident) -> Result<MergedPair> {
     let (left, right) = (only_column(left, name, "left")?, only_column(right, name, "right")?);
     Ok(MergedPair { name: left.name.clone(), left: left.column, right: right.column })
 }
 
-/// The one column that a name of USING means on a side.
+/// Returns the one column that a USING name refers to on a side.
 fn only_column<'s>(source: &'s Source, name: &ast::Ident, side: &str) -> Result<&'s VisibleColumn> {
     let mut found = source.visible.iter().filter(|column| column.name.eq_ignore_ascii_case(&name.text));
     match (found.next(), found.next()) {

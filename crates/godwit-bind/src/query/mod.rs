@@ -1,4 +1,4 @@
-//! Queries: from the tree of a SELECT to nodes.
+//! Queries: from the syntax tree of a SELECT to nodes.
 //!
 //! ```text
 //! body.rs           WITH, set operations, ORDER BY and LIMIT around a SELECT
@@ -44,7 +44,7 @@ use crate::scope::Scope;
 use crate::{Binder, BoundQuery};
 
 impl Binder {
-    /// Binds a statement's query; its rows become those of the plan.
+    /// Binds a statement's query; the plan returns its rows.
     pub fn query(&mut self, query: &ast::Query) -> Result<()> {
         let bound = self.subquery(query, &Scope::default())?;
         self.plan.root = Some(bound.node);
@@ -53,7 +53,7 @@ impl Binder {
         Ok(())
     }
 
-    /// Casts the columns of the plan's rows to the types that `shown` gives for theirs, for the result.
+    /// Casts the plan's result columns to the types that `shown` returns for their types.
     pub fn show_as(&mut self, shown: impl Fn(&SqlType) -> Option<SqlType>) -> Result<()> {
         let Some(node) = self.plan.root else { return Ok(()) };
         let shown = |output: &OutputColumn| {
@@ -70,14 +70,14 @@ impl Binder {
         Ok(())
     }
 
-    /// Binds a query inside of `scope`, whose columns it may use. Its columns have types.
+    /// Binds a query inside of `scope`, whose columns it may use. All its columns have types.
     pub(crate) fn subquery(&mut self, query: &ast::Query, scope: &Scope<'_>) -> Result<BoundQuery> {
         let bound = self.untyped_query(query, scope)?;
         let types: Vec<SqlType> = bound.columns.iter().map(|&(_, column)| self.type_of_untyped(column)).collect();
         self.typed(bound, &types)
     }
 
-    /// The rows of a query with its columns as other types, which the caller knows to be possible.
+    /// Casts the columns of a query to other types; the caller knows the casts to be possible.
     pub(crate) fn typed(&mut self, bound: BoundQuery, types: &[SqlType]) -> Result<BoundQuery> {
         if bound.columns.iter().zip(types).all(|(&(_, column), ty)| self.plan.column(column).ty == *ty) {
             return Ok(bound);
@@ -106,7 +106,7 @@ impl Binder {
         Ok(BoundQuery { node, columns })
     }
 
-    /// The columns of a node as a projection passes them on.
+    /// Returns the columns of a node as a projection passes them on.
     pub(crate) fn passed(&self, node: NodeId) -> Vec<(ColumnId, Expr)> {
         let nullable = self.plan.nullable_columns(node);
         let pass = |column: ColumnId| {
@@ -121,7 +121,7 @@ impl Binder {
         self.plan.add(Node::Values(Values { columns: Vec::new(), rows: vec![Vec::new()] }))
     }
 
-    /// Puts a filter above a node; none if there is no condition.
+    /// Puts a filter above a node; returns the node itself if there is no condition.
     pub(crate) fn filtered(&mut self, input: NodeId, condition: Option<Expr>) -> NodeId {
         let conditions = condition.map_or_else(Vec::new, Expr::into_conjuncts);
         if conditions.is_empty() { input } else { self.plan.add(Node::Filter { input, conditions }) }

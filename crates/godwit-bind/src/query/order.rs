@@ -13,14 +13,14 @@ use crate::expr::CastContext;
 use crate::scope::Scope;
 use crate::{Binder, BoundQuery};
 
-/// A key of an order. NULLs count as the largest values, as in PostgreSQL: last, or first if the order is descending.
+/// Makes a sort key. NULLs count as the largest values, as in PostgreSQL: last, or first if the order is descending.
 pub(crate) fn key(expr: Expr, direction: Option<Direction>, nulls: Option<NullsOrder>) -> SortKey {
     let descending = direction == Some(Direction::Desc);
     let nulls_first = nulls.map_or(descending, |nulls| nulls == NullsOrder::First);
     SortKey { expr, descending, nulls_first }
 }
 
-/// The column of a result that a key names by its position or its name; `None` for another expression.
+/// Returns the column of a result that a key refers to by position or name; `None` for other expressions.
 pub(super) fn position_of(expr: &ast::Expr, columns: &[(Arc<str>, ColumnId)]) -> Result<Option<ColumnId>> {
     match &expr.kind {
         ast::ExprKind::Column(path) if path.len() == 1 => {
@@ -39,11 +39,11 @@ pub(super) fn position_of(expr: &ast::Expr, columns: &[(Arc<str>, ColumnId)]) ->
     }
 }
 
-/// The position, from 0, that an integer in ORDER BY or GROUP BY means; `None` for other expressions.
+/// Returns the 0-based position that an integer in ORDER BY or GROUP BY refers to; `None` for other expressions.
 pub(super) fn position(expr: &ast::Expr, columns: usize) -> Result<Option<usize>> {
     let place;
     let (digits, is_negative) = match &expr.kind {
-        // `#2`, which is a column of FROM elsewhere.
+        // `#2`, elsewhere a column of FROM.
         ast::ExprKind::Position(at) => {
             place = Arc::from(at.to_string());
             (&place, false)

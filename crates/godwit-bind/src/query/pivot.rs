@@ -25,7 +25,7 @@ use crate::{Binder, BoundQuery};
 /// Maximum number of columns that PIVOT makes.
 const COLUMNS_MAX: usize = 10_000;
 
-/// What selects the rows of a column that PIVOT makes, and its name.
+/// A column made by PIVOT: the condition on its rows, and its name.
 #[derive(Clone)]
 struct PivotedColumn {
     condition: Option<ast::Expr>,
@@ -33,7 +33,7 @@ struct PivotedColumn {
 }
 
 impl Binder {
-    /// The rows of PIVOT.
+    /// Binds PIVOT.
     pub(super) fn pivot(&mut self, pivot: &ast::Pivot, outer: &Scope<'_>) -> Result<BoundQuery> {
         let source = self.factor(&pivot.source, None, outer)?;
         let mut columns = vec![PivotedColumn { condition: None, name: String::new() }];
@@ -79,7 +79,7 @@ impl Binder {
         self.select_of(source, &select, None, outer)
     }
 
-    /// The values of an ON, each with the condition for its rows and its name.
+    /// Returns the values of an ON, each with the condition for its rows and its name.
     fn pivot_values(&mut self, on: &ast::PivotColumn, pivot: &ast::Pivot) -> Result<Vec<PivotedColumn>> {
         let span = pivot.span;
         let listed: Vec<ast::SelectItem> = match &on.values {
@@ -124,8 +124,8 @@ impl Binder {
         Ok(values)
     }
 
-    /// The rows of a query as lists of values, without those that are NULL. They are read now: the columns of PIVOT have to be
-    /// known before a plan can be made.
+    /// Returns the rows of a query as lists of values, without those that are NULL. They are read now: PIVOT's columns
+    /// must be known before a plan can be made.
     fn values_of(&self, query: &ast::Query, span: Span) -> Result<Vec<ast::SelectItem>> {
         let mut binder = self.clone();
         binder.query(query)?;
@@ -149,7 +149,7 @@ impl Binder {
         Ok(rows.into_iter().filter(|row| row.iter().any(Option::is_some)).map(item).collect())
     }
 
-    /// The name of the column for a value: its text.
+    /// Returns the name of the column for a value: its text.
     fn value_name(&mut self, value: &ast::Expr) -> Result<String> {
         if let Some(word) = value.as_word() {
             return Ok(word.to_string());
@@ -158,7 +158,7 @@ impl Binder {
         Ok(if value.is_null() { "NULL".to_owned() } else { godwit_types::format_value(&value, &ty) })
     }
 
-    /// The rows of UNPIVOT.
+    /// Binds UNPIVOT.
     pub(super) fn unpivot(&mut self, unpivot: &ast::Unpivot, outer: &Scope<'_>) -> Result<BoundQuery> {
         let source = self.factor(&unpivot.source, None, outer)?;
         let scope = source.scope(outer);
@@ -254,8 +254,8 @@ fn count_star(span: Span) -> ast::Expr {
     ast::Expr { kind: ast::ExprKind::Call(Box::new(call)), span }
 }
 
-/// The expression with each of its outermost calls over the rows of the condition only. Calls around aggregates are
-/// unchanged: the binder knows which are aggregates, and rejects a FILTER on others.
+/// Restricts each outermost call in the expression to the rows of the condition. Calls around aggregates are unchanged:
+/// the binder knows which calls are aggregates, and rejects a FILTER on others.
 fn filtered(expr: &ast::Expr, condition: Option<&ast::Expr>) -> ast::Expr {
     let Some(condition) = condition else { return expr.clone() };
     let mut expr = expr.clone();
@@ -266,7 +266,7 @@ fn filtered(expr: &ast::Expr, condition: Option<&ast::Expr>) -> ast::Expr {
     expr
 }
 
-/// The columns of a source that neither ON nor USING mentions: the keys if GROUP BY wasn't written.
+/// Returns the columns of a source that neither ON nor USING mentions: the keys if GROUP BY wasn't written.
 fn unmentioned(pivot: &ast::Pivot, source: &Source) -> Vec<ast::Expr> {
     let mut names: Vec<Arc<str>> = Vec::new();
     let mut note = |expr: &ast::Expr| {

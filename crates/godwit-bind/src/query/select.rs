@@ -5,9 +5,9 @@
 //! nodes: FROM ─▶ Filter ─▶ Aggregate ─▶ Filter (HAVING) ─▶ Window ─▶ Filter (QUALIFY) ─▶ Unnest ─▶ Project ─▶ DISTINCT ─▶ Sort
 //! ```
 //!
-//! All clauses are bound against the columns of FROM first; calls of aggregates and window functions are set aside and stand
-//! as columns in the expressions. If the SELECT turns out to be grouped, `group.rs` then replaces what is a key by the key's
-//! column, and refuses what is neither.
+//! All clauses are first bound against the columns of FROM; calls of aggregates and window functions are collected, and
+//! columns stand for them in the expressions. If the SELECT turns out to be grouped, `group.rs` then replaces each key
+//! by its column, and rejects columns that aren't keys.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) struct Clauses {
 }
 
 impl Binder {
-    /// A SELECT, with the ORDER BY of its query.
+    /// Binds a SELECT, with the ORDER BY of its query.
     pub(super) fn select(
         &mut self,
         select: &ast::Select,
@@ -49,7 +49,7 @@ impl Binder {
         self.select_of(source, select, order, outer)
     }
 
-    /// The clauses of a SELECT except FROM, over some rows.
+    /// Binds the clauses of a SELECT except FROM, over given rows.
     pub(super) fn select_of(
         &mut self,
         source: Source,
@@ -173,7 +173,7 @@ impl Binder {
         Ok(Clauses { values, having, qualify, distinct_on, order, collected })
     }
 
-    /// The value of an item of the SELECT list.
+    /// Returns the value of an item of the SELECT list.
     pub(crate) fn item(
         &mut self,
         item: &Item<'_>,
@@ -193,14 +193,14 @@ impl Binder {
         }
     }
 
-    /// The value of an item that a clause before SELECT uses. SELECT will take the same.
+    /// Binds an item that a clause before SELECT uses. SELECT then takes the same value.
     pub(super) fn item_ahead(&mut self, item: &mut Item<'_>, scope: &Scope<'_>, clause: Clause) -> Result<Expr> {
         let value = self.item(item, scope, clause, &mut Collected::default(), &[])?;
         item.value = ItemValue::Bound(value.clone());
         Ok(value)
     }
 
-    /// The aliases of SELECT that a clause before it uses, where no column of FROM has the name.
+    /// Binds the aliases of SELECT that an earlier clause uses, if no column of FROM has the name.
     fn aliases_in(
         &mut self,
         expr: &ast::Expr,
@@ -226,7 +226,7 @@ impl Binder {
         Ok(aliases)
     }
 
-    /// The aggregation of a grouped SELECT, and its clauses over the groups.
+    /// Adds the aggregation of a grouped SELECT, and rewrites its clauses over the groups.
     fn grouped(&mut self, input: NodeId, mut grouping: Grouping, clauses: &mut Clauses) -> Result<NodeId> {
         grouping.settle(self, input);
         let groupings = std::mem::take(&mut clauses.collected.groupings);
@@ -268,7 +268,7 @@ impl Binder {
         Ok(self.plan.add(Node::Aggregate(Aggregate { input, keys, sets, grouping_id, aggregates })))
     }
 
-    /// The projection of SELECT, DISTINCT and the order.
+    /// Adds the projection of SELECT, DISTINCT and the order.
     fn projected(&mut self, input: NodeId, clauses: Clauses, distinct: bool, span: Span) -> Result<BoundQuery> {
         let Clauses { mut values, distinct_on, order, .. } = clauses;
         if distinct || distinct_on.is_some() {
@@ -291,7 +291,7 @@ impl Binder {
         let selected = made.columns.len();
         let mut keys = Vec::new();
         for key in order {
-            // An order by a constant isn't one.
+            // Ordering by a constant has no effect.
             if key.expr.is_constant() {
                 continue;
             }
@@ -336,9 +336,9 @@ impl Binder {
         Ok(BoundQuery { node, columns })
     }
 
-    /// The column of a value in a projection. A column of the input keeps its id, one of an outer query doesn't: below
-    /// an outer join the subquery's may be NULL where the outer one isn't. With `reuse` an existing equal value is
-    /// taken.
+    /// Returns the column of a value in a projection. A column of the input keeps its id; one of an outer query
+    /// doesn't: below an outer join, the subquery's column may be NULL where the outer one isn't. With `reuse`, an
+    /// equal value that already exists is taken.
     fn projected_column(&mut self, name: &str, value: Expr, made: &mut MadeColumns, reuse: bool) -> ColumnId {
         let own = value.as_column().filter(|column| made.input.contains(*column));
         let known = made.columns.iter().find(|(column, known)| own == Some(*column) || reuse && *known == value);
@@ -351,14 +351,14 @@ impl Binder {
     }
 }
 
-/// The columns of a projection in the making.
+/// The columns of a projection under construction.
 struct MadeColumns {
-    /// Those of its input.
+    /// The columns of its input.
     input: ColumnSet,
     columns: Vec<(ColumnId, Expr)>,
 }
 
-/// The item of the SELECT list that a key names by its position or its name.
+/// Returns the item of the SELECT list that a key refers to by position or name.
 fn selected(expr: &ast::Expr, values: &[(Arc<str>, Expr)]) -> Result<Option<Expr>> {
     if let ast::ExprKind::Column(path) = &expr.kind
         && let [name] = &path[..]

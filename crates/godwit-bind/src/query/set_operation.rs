@@ -1,4 +1,4 @@
-//! UNION, INTERSECT, EXCEPT, and what they combine.
+//! UNION, INTERSECT, EXCEPT, and their operands.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::scope::Scope;
 use crate::{Binder, BoundQuery};
 
 impl Binder {
-    /// An operand of a set operation, with a SELECT's own clauses only.
+    /// Binds an operand of a set operation, with a SELECT's own clauses only.
     pub(super) fn set_operand(&mut self, body: &SetExpr, scope: &Scope<'_>) -> Result<BoundQuery> {
         match &body.kind {
             SetExprKind::Select(select) => self.select(select, None, scope),
@@ -33,7 +33,7 @@ impl Binder {
         }
     }
 
-    /// The first steps of a chain.
+    /// Binds the first steps of a chain.
     pub(super) fn set_operations(
         &mut self,
         chain: &ast::SetOperations,
@@ -43,7 +43,7 @@ impl Binder {
         let mut left = self.set_operand(&chain.first, scope)?;
         let mut at = 0;
         while at < steps {
-            // Neighbours that are the same operation are one node of many inputs: a long chain isn't a deep plan.
+            // Adjacent steps with the same operation become one node with many inputs: a long chain isn't a deep plan.
             let step = &chain.steps[at];
             let mut inputs = vec![(left, chain.first.span)];
             while at < steps && is_same(step, &chain.steps[at]) && (takes_many(step) || inputs.len() < 2) {
@@ -124,7 +124,7 @@ impl Binder {
         })
     }
 
-    /// The type of a column if it isn't determined by its use.
+    /// Returns the type of a column that its use doesn't determine.
     pub(super) fn type_of_untyped(&self, column: ColumnId) -> SqlType {
         match self.untyped.get(&column) {
             Some(constant) if constant.as_literal().is_some_and(|value| value.is_null()) => SqlType::Integer,
@@ -133,7 +133,7 @@ impl Binder {
         }
     }
 
-    /// The rows of a query with its columns as other types, if these may become that.
+    /// Casts the columns of a query to other types, if the casts are possible.
     pub(super) fn coerced(
         &mut self,
         bound: BoundQuery,
@@ -151,7 +151,7 @@ impl Binder {
         self.typed(bound, types)
     }
 
-    /// UNION BY NAME: columns of one name go together, missing ones are NULL.
+    /// UNION BY NAME: matches columns with the same name; missing ones are NULL.
     fn matched_by_name(&mut self, inputs: Vec<(BoundQuery, Span)>) -> Result<Vec<(BoundQuery, Span)>> {
         let mut names: Vec<Arc<str>> = Vec::new();
         for (input, span) in &inputs {

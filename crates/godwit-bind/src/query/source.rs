@@ -1,4 +1,4 @@
-//! What FROM delivers: rows, and the names of their columns.
+//! The output of FROM: rows, and the names of their columns.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use godwit_syntax::ast;
 
 use crate::scope::{Scope, ScopeRelation, VisibleColumn};
 
-/// Rows, and what names mean over them.
+/// Rows, and the names visible over them.
 #[derive(Clone)]
 pub(crate) struct Source {
     pub node: NodeId,
     pub relations: Vec<ScopeRelation>,
     pub visible: Vec<VisibleColumn>,
-    /// Columns that outer joins in it fill up with NULLs.
+    /// Columns that its outer joins fill with NULLs.
     pub filled: ColumnSet,
 }
 
@@ -30,7 +30,7 @@ impl Source {
         Self { node, relations: Vec::new(), visible: Vec::new(), filled: ColumnSet::new() }
     }
 
-    /// What a clause over these rows sees.
+    /// Returns the scope of a clause over these rows.
     pub fn into_scope<'s>(self, outer: &'s Scope<'s>) -> Scope<'s> {
         Scope {
             outer: Some(outer),
@@ -41,7 +41,7 @@ impl Source {
         }
     }
 
-    /// The same, while the source goes on.
+    /// Does the same, keeping the source.
     pub fn scope<'s>(&self, outer: &'s Scope<'s>) -> Scope<'s> {
         Scope {
             outer: Some(outer),
@@ -52,7 +52,7 @@ impl Source {
         }
     }
 
-    /// The same rows under an alias: the tables inside aren't seen any more.
+    /// Returns the same rows under an alias, which hides the tables inside.
     pub fn aliased(self, alias: &ast::TableAlias) -> Result<Self> {
         let mut columns: Vec<VisibleColumn> = self.visible;
         let shown = columns.iter_mut().filter(|column| !column.hidden);
@@ -72,7 +72,7 @@ impl Source {
         Ok(Self { node: self.node, relations: vec![relation], visible: columns, filled: self.filled })
     }
 
-    /// Two sources side by side.
+    /// Combines two sources side by side.
     pub fn beside(mut self, right: Source, node: NodeId) -> Self {
         self.node = node;
         self.relations.extend(right.relations);
@@ -82,7 +82,7 @@ impl Source {
     }
 }
 
-/// A column of a table under its name.
+/// Makes a visible column of a table.
 pub(crate) fn visible(name: impl Into<Arc<str>>, column: ColumnId, relation: &Arc<str>) -> VisibleColumn {
     VisibleColumn { name: name.into(), column, hidden: false, relation: Some(relation.clone()) }
 }

@@ -1,7 +1,7 @@
 //! Functions in FROM.
 //!
-//! A function of constants stands for a table, which is made by the environment. UNNEST, and functions that make a list
-//! of columns (`range(t.n)`), are nodes over the tables to their left: dependent joins.
+//! A function of constants stands for a table, which the environment makes. UNNEST, and functions that make a list from
+//! columns (`range(t.n)`), are nodes over the tables to their left: dependent joins.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::expr::in_macro;
 use crate::scope::{Scope, VisibleColumn};
 use crate::{Binder, Macro, TableArgument};
 
-/// Functions that make a list, or a table if their arguments are constants.
+/// Functions that return a list, or a table if their arguments are constants.
 const SERIES: [&str; 2] = ["range", "generate_series"];
 
 impl Binder {
-    /// A call in FROM. `outer` are the tables left of it, too.
+    /// Binds a call in FROM. `outer` includes the tables to its left.
     pub(super) fn function_table(
         &mut self,
         call: &ast::Call,
@@ -50,7 +50,7 @@ impl Binder {
             if with_ordinality { self.numbered(source, call.name.span)? } else { source }
         };
         match alias {
-            // A function of one column gives it the alias' name, too, as in PostgreSQL.
+            // A function with one column also gives it the alias's name, as in PostgreSQL.
             Some(alias) if alias.columns.is_empty() && name == "unnest" && source.visible.len() == 1 => {
                 let mut source = source.aliased(alias)?;
                 source.visible[0].name = alias.name.text.clone();
@@ -76,7 +76,7 @@ impl Binder {
         call.args.iter().all(|argument| self.constant(&argument.value, Clause::From).is_ok())
     }
 
-    /// The constants of a call; `name = value` is a named one, as `name := value` is.
+    /// Returns the constants of a call; `name = value` is a named one, just as `name := value` is.
     fn table_arguments(&mut self, call: &ast::Call, outer: &Scope<'_>) -> Result<Vec<TableArgument>> {
         let mut arguments = Vec::new();
         for argument in &call.args {
@@ -134,7 +134,7 @@ impl Binder {
         Ok(Source::of_relation(node, vec![own], columns))
     }
 
-    /// The rows of a source with an additional column that numbers them.
+    /// Adds a column that numbers the rows of a source.
     fn numbered(&mut self, source: Source, span: Span) -> Result<Source> {
         let own = source.relations[0].name.clone();
         let mut columns = source.visible.clone();
@@ -143,7 +143,7 @@ impl Binder {
         Ok(Source::of_relation(node, own, columns))
     }
 
-    /// Adds `row_number()` over partitions in an order to the rows of a node.
+    /// Adds `row_number()` over ordered partitions to the rows of a node.
     pub(crate) fn row_numbers(
         &mut self,
         input: NodeId,
@@ -166,7 +166,7 @@ impl Binder {
         found.overloads.iter().any(has_table).then_some(found)
     }
 
-    /// The rows of a table macro: its query, in which the parameters' names stand for the arguments.
+    /// Binds a table macro: its query, in which the parameters' names stand for the arguments.
     fn macro_table(&mut self, found: &Arc<Macro>, call: &ast::Call, outer: &Scope<'_>) -> Result<Source> {
         if self.open_definitions.contains(&found.name) {
             let error = Error::user(format!("macro {} uses itself", found.name));
@@ -180,14 +180,14 @@ impl Binder {
         let scope = Scope { aliases: parameters, ..Scope::default() };
         let bound =
             self.nested(call.name.span, |binder| binder.inside_macro(found, |binder| binder.subquery(query, &scope)));
-        // Places in the macro's text mean nothing to the reader of the statement.
+        // Positions in the macro's text mean nothing to the reader of the statement.
         let bound = bound.map_err(|error| in_macro(&error, &found.name).at_span(call.name.span))?;
         let own: Arc<str> = call.name.last().text.clone();
         let columns = bound.columns.into_iter().map(|(name, column)| visible(name, column, &own)).collect();
         Ok(Source::of_relation(bound.node, vec![own], columns))
     }
 
-    /// The rows of the table or view whose name, as SQL writes it, is a text: `query_table('main.t')`.
+    /// Binds a table or view whose name, as written in SQL, is given as text: `query_table('main.t')`.
     fn table_of_text(&mut self, call: &ast::Call, outer: &Scope<'_>) -> Result<Source> {
         let arguments = self.table_arguments(call, outer)?;
         let name = match &arguments[..] {
@@ -217,7 +217,7 @@ impl Binder {
     }
 }
 
-/// The name that a text has, told at a place of the statement.
+/// Parses a text as a name, with a span of the statement.
 fn table_name(text: &str, span: Span) -> Option<ast::ObjectName> {
     let ast::ExprKind::Column(parts) = godwit_syntax::parse_expression(text).ok()?.kind else { return None };
     let parts = parts.into_iter().map(|part| ast::Ident { span, ..part }).collect();

@@ -45,7 +45,7 @@ impl Binder {
             (0..bound.len()).map(|_| unified.iter_mut().map(|column| column.next().expect("one per row")).collect());
         let rows = rows.collect();
         let ids: Vec<_> = columns.iter().map(|&(_, column)| column).collect();
-        // A constant without a type in a single row may still take the type that its use requires.
+        // An untyped constant in a single row may still take the type that its use requires.
         let node = self.plan.add(Node::Values(Values { columns: ids, rows }));
         Ok(BoundQuery { node, columns })
     }

@@ -1,8 +1,8 @@
 //! INSERT … ON CONFLICT, INSERT OR REPLACE, INSERT OR IGNORE.
 //!
-//! *Nothing* for a conflict: new rows that have no partner by any of the keys, of those the first with each key. *Update*: new
-//! rows with their partner by the one key; where there is none the new row is added. Unqualified names are those of the table, the new row
-//! is `excluded`.
+//! *Nothing* on a conflict: new rows that match no row by any of the keys; of those, the first with each key. *Update*:
+//! new rows with their matches by the one key; a new row without a match is inserted. Unqualified names are those of
+//! the table; the new row is `excluded`.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, Project};
@@ -17,23 +17,23 @@ use crate::scope::Scope;
 /// The name of the new rows in ON CONFLICT.
 const EXCLUDED: &str = "excluded";
 
-/// What happens to rows whose key exists.
+/// The action for rows whose key exists.
 pub(super) struct Conflict<'a> {
     keys: Vec<&'a TargetKey>,
     action: Action<'a>,
 }
 
 enum Action<'a> {
-    /// They are left out.
+    /// Skip them.
     Nothing,
     /// `DO UPDATE SET …`.
     Update { assignments: &'a [ast::Assignment], filter: Option<&'a ast::Expr> },
-    /// These columns take the new values.
+    /// Give these columns the new values.
     Replace(Vec<usize>),
 }
 
 impl Binder {
-    /// The ON CONFLICT clause of an INSERT. `given` are the columns that it names.
+    /// Binds the ON CONFLICT clause of an INSERT. `given` are the columns that it names.
     pub(super) fn conflict_of<'a>(
         &self,
         insert: &'a ast::Insert,
@@ -63,7 +63,7 @@ impl Binder {
         Ok(Some(Conflict { keys, action }))
     }
 
-    /// `INSERT … ON CONFLICT` of new rows.
+    /// Binds `INSERT … ON CONFLICT` for new rows.
     pub(super) fn upsert(
         &mut self,
         conflict: &Conflict<'_>,
@@ -93,7 +93,7 @@ impl Binder {
         }
     }
 
-    /// The new rows for which there is no row with the same key.
+    /// Returns the new rows whose key no existing row has.
     fn without_partner(
         &mut self,
         target: &WriteTarget,
@@ -106,7 +106,7 @@ impl Binder {
         Ok(self.plan.add(Node::Join(Join { kind: JoinKind::Anti, left, right: known.node, conditions })))
     }
 
-    /// The first of the new rows with a key, and those with a NULL in it, which are never the same.
+    /// Returns the first of the new rows with each key, and those with a NULL in it, which are never equal.
     fn first_of_key(&mut self, node: NodeId, columns: &[ColumnId], key: &TargetKey) -> Result<NodeId> {
         let filled = Scope { filled: self.plan.nullable_columns(node), ..Scope::default() };
         let parts: Vec<Expr> = key.columns.iter().map(|&at| self.column(columns[at], &filled)).collect();
@@ -119,7 +119,7 @@ impl Binder {
         Ok(self.filtered(numbered, Some(Expr::or(nulls.chain([first])))))
     }
 
-    /// New rows with their partners: the partner as it is updated, or the new row.
+    /// Joins new rows with their matches: returns the updated match, or the new row.
     fn updated_or_new(
         &mut self,
         conflict: &Conflict<'_>,
@@ -173,7 +173,7 @@ impl Binder {
         Ok(NewRows { node, lead: vec![row_id], columns: values, others })
     }
 
-    /// New and known rows have the same key.
+    /// Returns the conditions for a new and an existing row having the same key.
     fn same_key(&self, target: &WriteTarget, new: &[ColumnId], known: &Source, key: &TargetKey) -> Vec<Expr> {
         let old = stored_columns(target, known);
         let scope = Scope::default();
@@ -185,14 +185,14 @@ impl Binder {
     }
 }
 
-/// By column of the table: the column of its rows.
+/// Returns, for each column of the table, the column of its rows.
 pub(super) fn stored_columns(target: &WriteTarget, rows: &Source) -> Vec<ColumnId> {
     let of = |name: &str| rows.visible.iter().find(|column| *column.name == *name).map(|column| column.column);
     let columns = target.columns.iter().map(|column| of(&column.name).expect("the target has its columns"));
     columns.collect()
 }
 
-/// The keys that a conflict may be in.
+/// Returns the keys that may conflict.
 fn conflict_keys<'a>(
     target: &'a WriteTarget,
     on: Option<&ast::OnConflict>,

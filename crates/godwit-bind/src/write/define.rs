@@ -13,14 +13,14 @@ use crate::expr::CastContext;
 use crate::query::visible;
 use crate::scope::{Scope, ScopeRelation};
 
-/// A column that an expression of a definition can name.
+/// A column visible to an expression of a definition.
 #[derive(Debug, Clone)]
 pub struct ColumnOf {
     /// Its name.
     pub name: String,
     /// Its type.
     pub ty: SqlType,
-    /// May it be NULL?
+    /// Whether it may be NULL.
     pub nullable: bool,
 }
 
@@ -31,14 +31,14 @@ pub struct RebuiltColumn {
     pub name: String,
     /// Its type.
     pub ty: SqlType,
-    /// What it is over the rows of the table as it was.
+    /// Its value over the rows of the old table.
     pub value: ast::Expr,
-    /// True if the catalog keeps the expression: places in its text aren't those of the statement.
+    /// True if the expression comes from the catalog: positions in its text aren't those of the statement.
     pub of_catalog: bool,
 }
 
 impl Binder {
-    /// The value of an expression over the columns of a table, for finding out its type.
+    /// Binds an expression over the columns of a table, to determine its type.
     pub fn value_over(&mut self, table: &str, columns: &[ColumnOf], expr: &ast::Expr) -> Result<Expr> {
         let name: Arc<str> = table.into();
         let mut shown = Vec::new();
@@ -51,23 +51,23 @@ impl Binder {
         self.value_in(expr, &scope)
     }
 
-    /// The condition of a CHECK over the columns of a table.
+    /// Binds the condition of a CHECK over the columns of a table.
     pub fn check_over(&mut self, table: &str, columns: &[ColumnOf], name: &str, expr: &ast::Expr) -> Result<Expr> {
         let value = self.value_over(table, columns, expr)?;
         self.as_truth(value, &format!("the condition of {name}"))
     }
 
-    /// The value as the type of the column that it is assigned to.
+    /// Casts the value to the type of the column that it is assigned to.
     pub fn assigned_to(&mut self, ty: &SqlType, value: Expr) -> Result<Expr> {
         self.coerce(value, ty, CastContext::Assignment)
     }
 
-    /// The value with a type: that of quoted text is VARCHAR, that of NULL is INTEGER.
+    /// Gives the value a type: VARCHAR for quoted text, INTEGER for NULL.
     pub fn with_type(&mut self, value: Expr) -> Expr {
         self.settle(value)
     }
 
-    /// The rows of a table, with other columns computed from them. They become those of the plan.
+    /// Binds the rows of a table with other columns computed from them; the plan returns them.
     pub fn rebuild(&mut self, relation: &Arc<dyn Relation>, table: &str, columns: &[RebuiltColumn]) -> Result<()> {
         let source = self.scan(relation, vec![table.into()])?;
         let input = source.node;

@@ -1,4 +1,4 @@
-//! What comes above the new rows of any statement: generated columns that are stored, checks, RETURNING.
+//! The common end of all statements that produce new rows: stored generated columns, checks, RETURNING.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::expr::CastContext;
 use crate::query::{Source, visible};
 use crate::scope::{Scope, ScopeRelation};
 
-/// The columns of a plan under their names.
+/// The columns of a plan with their names.
 type Named = Vec<(Arc<str>, ColumnId)>;
 
 impl Binder {
-    /// Makes the new rows those of the plan, with stored generated columns, checks and RETURNING.
+    /// Makes the plan return the new rows, with stored generated columns, checks and RETURNING.
     pub(super) fn finished(
         &mut self,
         target: &WriteTarget,
@@ -39,7 +39,7 @@ impl Binder {
             for (name, check) in &target.checks {
                 let condition = self.of_catalog(&format!("the check {name}"), check, &own)?;
                 let condition = self.as_truth(condition, &format!("the check {name}"))?;
-                // A row that leaves a check unknown keeps it.
+                // A check that is unknown for a row is satisfied.
                 let kept = Expr::compare(Comparison::Distinct, condition, Expr::boolean(false));
                 checks.push((name.as_str().into(), self.put(name, kept, &mut made)));
             }
@@ -53,7 +53,7 @@ impl Binder {
         Ok(self.written(kind, node, output, checks, (!returning.is_empty()).then_some(returned)))
     }
 
-    /// Makes the ids of deleted rows those of the plan.
+    /// Makes the plan return the ids of deleted rows.
     pub(super) fn finished_deletion(
         &mut self,
         node: NodeId,
@@ -86,7 +86,7 @@ impl Binder {
         bound
     }
 
-    /// The items of RETURNING, put into a projection.
+    /// Projects the items of RETURNING.
     fn returned(
         &mut self,
         scope: &Scope<'_>,
@@ -98,7 +98,7 @@ impl Binder {
             let mut collected = Collected::default();
             let value = self.item(&item, scope, Clause::Returning, &mut collected, &[])?;
             let value = self.settle(value);
-            // In the result, labels are texts.
+            // In the result, labels become text.
             let shown = value.ty.with_text_for_labels().unwrap_or_else(|| value.ty.clone());
             let value = value.cast_to(&shown);
             returned.push((item.name.clone(), self.put(&item.name, value, made)));
@@ -106,7 +106,7 @@ impl Binder {
         Ok(returned)
     }
 
-    /// New rows as a table: with the columns that are computed when it is read.
+    /// Presents new rows as a table, with the virtual columns that are computed when it is read.
     pub(super) fn new_rows(
         &mut self,
         target: &WriteTarget,
@@ -154,8 +154,8 @@ impl Binder {
     }
 }
 
-/// What RETURNING sees: the rows as they are now, other tables, and the rows as they were and are as `old` and `new`,
-/// unless tables of the statement have these names (PostgreSQL).
+/// Returns the source of RETURNING: the rows as they are now, other tables, and the old and new rows as `old` and
+/// `new`, unless tables of the statement have these names (PostgreSQL).
 fn returning_source(mut own: Source, others: Others, new: Option<ScopeRelation>) -> Source {
     let (tables, columns) = if others.come_first { (0, 0) } else { (own.relations.len(), own.visible.len()) };
     own.relations.splice(tables..tables, others.relations);

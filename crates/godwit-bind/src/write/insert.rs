@@ -1,4 +1,4 @@
-//! INSERT and COPY … FROM: the rows of a list, a query or a file, with defaults where nothing is given.
+//! INSERT and COPY … FROM: the rows of a list, a query or a file, with defaults for missing columns.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use crate::binder::Clause;
 use crate::expr::CastContext;
 use crate::scope::Scope;
 
-/// Rows that go to some columns of a table.
+/// Rows with values for some columns of a table.
 struct Given {
     node: NodeId,
     /// The values, of the types of the table's columns.
     values: Vec<Expr>,
-    /// By value: the position of its column.
+    /// For each value, the position of its column.
     places: Vec<usize>,
 }
 
 impl Binder {
-    /// INSERT. The new rows become those of the plan.
+    /// Binds INSERT. The plan returns the new rows.
     pub fn insert(&mut self, insert: &ast::Insert, target: &WriteTarget) -> Result<BoundWrite> {
         let around = Scope::default();
         if let Some(with) = &insert.with {
@@ -56,7 +56,7 @@ impl Binder {
         }
     }
 
-    /// COPY … FROM: the rows of a file, which may give identities their values.
+    /// Binds COPY … FROM: the rows of a file, which may set identity columns.
     pub fn copy_from(
         &mut self,
         file: &Arc<dyn Relation>,
@@ -71,7 +71,7 @@ impl Binder {
         let scope = Scope::default();
         let values = shown.iter().zip(&places).map(|(&column, &place)| {
             let value = self.column(column, &scope);
-            // Texts of a file are read as the column's type, as a cast reads them.
+            // Text from a file is converted to the column's type as by a cast.
             let has_texts = value.ty == SqlType::Varchar || value.ty.is_nested();
             let context = if has_texts { CastContext::Explicit } else { CastContext::Assignment };
             self.assign_in(context, target, place, value)
@@ -81,7 +81,7 @@ impl Binder {
         self.finished(target, WriteKind::Insert, None, rows, &[])
     }
 
-    /// `VALUES (…), (…)`: each value is read as the type of its column.
+    /// Binds `VALUES (…), (…)`: each value is converted to the type of its column.
     fn listed_rows(
         &mut self,
         rows: &[Vec<ast::Expr>],
@@ -115,7 +115,7 @@ impl Binder {
         Ok(Given { node, values, places })
     }
 
-    /// The rows of a query; constants of its SELECT list take the types of their columns.
+    /// Binds the rows of a query; constants of its SELECT list take the types of their columns.
     fn queried_rows(&mut self, query: &ast::Query, insert: &ast::Insert, target: &WriteTarget) -> Result<Given> {
         let bound = self.untyped_query(query, &Scope::default())?;
         let places = match insert.by_name {
@@ -143,7 +143,7 @@ impl Binder {
         Ok(Given { node: bound.node, values, places })
     }
 
-    /// Rows with all columns of the table.
+    /// Completes rows to all columns of the table.
     fn with_defaults(&mut self, target: &WriteTarget, given: Given) -> Result<NewRows> {
         let Given { node, values, places } = given;
         let mut made: Vec<(ColumnId, Expr)> = Vec::new();
@@ -160,7 +160,7 @@ impl Binder {
     }
 }
 
-/// The rows of a query that is nothing but VALUES.
+/// Returns the rows of a query that is nothing but VALUES.
 fn rows_of(query: &ast::Query) -> Option<&[Vec<ast::Expr>]> {
     match &query.body.kind {
         SetExprKind::Values(rows) if query.order_by.is_none() && query.limit.is_none() && query.offset.is_none() => {
@@ -170,7 +170,7 @@ fn rows_of(query: &ast::Query) -> Option<&[Vec<ast::Expr>]> {
     }
 }
 
-/// Which columns the values of a list are of. A generated column may be among them if all of its values are DEFAULT.
+/// Returns the columns for the values of a list. A generated column may be among them if all of its values are DEFAULT.
 fn listed_places(
     rows: &[Vec<ast::Expr>],
     insert: &ast::Insert,
@@ -189,12 +189,12 @@ fn listed_places(
     check_differ(&places, &insert.columns, target).map(|()| places)
 }
 
-/// Which columns the `width` values of a row are of.
+/// Returns the columns for the `width` values of a row.
 fn places_of(columns: &[Ident], target: &WriteTarget, width: usize) -> Result<Vec<usize>> {
     if columns.is_empty() { Ok(first_given(target, width)) } else { named_places(columns, target) }
 }
 
-/// The columns of values without names: the first ones. Later ones get their defaults.
+/// Returns the columns for unnamed values: the first ones. Later ones get their defaults.
 fn first_given(target: &WriteTarget, width: usize) -> Vec<usize> {
     let mut places = target.given();
     places.truncate(width);
@@ -206,7 +206,7 @@ fn named_places(columns: &[Ident], target: &WriteTarget) -> Result<Vec<usize>> {
     check_differ(&places, columns, target).map(|()| places)
 }
 
-/// The same for COPY.
+/// Does the same for COPY.
 fn copied_places(columns: &[Ident], target: &WriteTarget) -> Result<Vec<usize>> {
     if columns.is_empty() {
         return Ok(target.given());

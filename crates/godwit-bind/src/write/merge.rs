@@ -1,13 +1,14 @@
-//! MERGE: the rows of a source with their partners in the table, each with the number of the WHEN clause that is about it.
+//! MERGE: the rows of a source with their matches in the table, each with the number of the WHEN clause that applies to
+//! it.
 //!
 //! ```text
 //! source ⋈ t ─▶ clause := CASE WHEN … THEN 1 WHEN … THEN 2 END ─▶ Filter: there is one, and it does something
 //!             ─▶ each column := CASE WHEN clause = 1 THEN … END
 //! ```
 //!
-//! The first clause whose condition holds is the one. What a clause can name is what its rows have: rows of the source without a
-//! partner have no columns of the table, and the other way round. RETURNING sees rows of the source with their partners as they
-//! are afterwards, and removed ones as they were; `merge_action` is `INSERT`, `UPDATE` or `DELETE`.
+//! The first clause whose condition holds applies. A clause can name the columns that its rows have: unmatched source
+//! rows have no columns of the table, and vice versa. RETURNING sees source rows with their matches after the change,
+//! and deleted ones before it; `merge_action` is `INSERT`, `UPDATE` or `DELETE`.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, Project};
@@ -22,25 +23,25 @@ use crate::binder::{Clause, Collected, ExprContext};
 use crate::query::Source;
 use crate::scope::{Scope, VisibleColumn};
 
-/// The column of RETURNING that tells what was done to a row; PostgreSQL writes it as a call.
+/// The column of RETURNING that names the action on a row; in PostgreSQL, it is a call.
 pub(crate) const MERGE_ACTION: &str = "merge_action";
 
-/// The rows of a MERGE, joined.
+/// The joined rows of a MERGE.
 struct Merged {
     node: NodeId,
     source: Source,
     target: Source,
     row_id: ColumnId,
-    /// Is TRUE where there is a row of the source; `None`: everywhere.
+    /// TRUE where there is a source row; `None`: everywhere.
     is_in_source: Option<ColumnId>,
-    /// Is there a row of the table everywhere?
+    /// Whether every row has a row of the table.
     is_in_target: bool,
-    /// By column of the table: its old value.
+    /// For each column of the table, its old value.
     old: Vec<ColumnId>,
 }
 
 impl Binder {
-    /// MERGE. The actions on rows become the rows of the plan.
+    /// Binds MERGE. The plan returns the actions on rows.
     pub fn merge_into(&mut self, merge: &ast::Merge, target: &WriteTarget) -> Result<BoundWrite> {
         let around = Scope::default();
         if let Some(with) = &merge.with {
@@ -85,7 +86,7 @@ impl Binder {
         self.finished(target, WriteKind::Merge, table_name_only(merge.alias.as_ref())?, rows, &merge.returning)
     }
 
-    /// Does a clause remove its rows? One with ERROR fails instead.
+    /// Returns an expression for whether a clause deletes its rows; with ERROR, it fails instead.
     fn deletion(&mut self, clause: &ast::MergeClause, rows: &Merged) -> Result<Expr> {
         let MergeAction::Error(message) = &clause.action else {
             return Ok(Expr::boolean(clause.action == MergeAction::Delete));
@@ -105,7 +106,7 @@ impl Binder {
         Ok(self.call_scalar("error", vec![message], clause.span)?.cast_to(&SqlType::Boolean))
     }
 
-    /// The source joined with the table; rows without a partner as far as a clause is about them.
+    /// Joins the source with the table; keeps unmatched rows if a clause applies to them.
     fn merged(&mut self, merge: &ast::Merge, target: &WriteTarget) -> Result<Merged> {
         let around = Scope::default();
         let (table, row_id) = self.target_rows(target, table_name_only(merge.alias.as_ref())?)?;
@@ -138,7 +139,7 @@ impl Binder {
         Ok(merged)
     }
 
-    /// ON or USING.
+    /// Binds ON or USING.
     fn merge_condition(&mut self, on: &JoinConstraint, source: &Source, table: &Source) -> Result<Vec<Expr>> {
         let around = Scope::default();
         match on {
@@ -161,7 +162,7 @@ impl Binder {
         }
     }
 
-    /// The number of the WHEN clause that each row is for, from 0; NULL if there is none.
+    /// Returns the 0-based number of the WHEN clause for each row; NULL if there is none.
     fn clause_numbers(&mut self, merge: &ast::Merge, rows: &mut Merged) -> Result<Expr> {
         let mut branches = Vec::new();
         for (at, clause) in merge.clauses.iter().enumerate() {
@@ -181,7 +182,7 @@ impl Binder {
         Ok(self.column(column, &Scope::default()))
     }
 
-    /// Is there a row on the sides that a clause is about?
+    /// Returns the conditions for a row existing on the sides that a clause requires.
     fn match_conditions(&self, matched: MergeMatch, rows: &Merged) -> Vec<Expr> {
         let is_missing = |column: ColumnId| {
             let info = self.plan.column(column);
@@ -196,7 +197,7 @@ impl Binder {
         }
     }
 
-    /// By column of the table: its value after a clause.
+    /// Returns, for each column of the table, its value after a clause.
     fn effect(&mut self, clause: &ast::MergeClause, target: &WriteTarget, rows: &mut Merged) -> Result<Vec<Expr>> {
         let around = Scope::default();
         let seen = rows.seen_by(clause.when.matched);
@@ -256,7 +257,7 @@ impl Binder {
 }
 
 impl Merged {
-    /// What a clause about such rows can name.
+    /// Returns the names visible to a clause about such rows.
     fn seen_by(&self, matched: MergeMatch) -> Source {
         match matched {
             MergeMatch::Matched => self.source.clone().beside(self.target.clone(), self.node),
@@ -267,7 +268,7 @@ impl Merged {
 }
 
 impl Source {
-    /// The source of MERGE as RETURNING sees it: with the action on each row.
+    /// Returns the source of MERGE as seen by RETURNING: with the action on each row.
     fn with_action(mut self, action: ColumnId) -> Others {
         self.visible.push(VisibleColumn { name: MERGE_ACTION.into(), column: action, hidden: true, relation: None });
         let Source { relations, visible, filled, node: _ } = self;
@@ -275,7 +276,7 @@ impl Source {
     }
 }
 
-/// The name of a clause's action in RETURNING.
+/// Returns the name of a clause's action in RETURNING.
 fn action_name(action: &MergeAction) -> Expr {
     let name = match action {
         MergeAction::Insert { .. } | MergeAction::InsertAll { .. } | MergeAction::InsertDefaults => "INSERT",
@@ -314,7 +315,7 @@ fn check_count(columns: usize, values: usize, clause: &ast::MergeClause) -> Resu
     Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(clause.span))
 }
 
-/// The one column that a name of USING means on a side.
+/// Returns the one column that a USING name refers to on a side.
 fn only_column(source: &Source, name: &Ident, side: &str) -> Result<ColumnId> {
     let mut found = source.visible.iter().filter(|column| name.is(&column.name));
     match (found.next(), found.next()) {

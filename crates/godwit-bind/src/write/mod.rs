@@ -1,4 +1,4 @@
-//! Statements that change rows, as plans whose rows say what to do.
+//! Data-modifying statements, as plans whose rows describe the changes.
 //!
 //! ```text
 //! DELETE FROM t USING u WHERE p        t ⋈ u ─▶ Filter p                       row ids
@@ -9,11 +9,12 @@
 //! MERGE                                source ⟕ t ─▶ which WHEN? ─▶ Project    row id or NULL, is deleted, all columns
 //! ```
 //!
-//! Above that comes, as far as it is needed (`finish.rs`): the values of generated columns that are stored, a BOOLEAN
-//! for each CHECK, and RETURNING. The columns of the result are described at [`WriteKind`].
+//! On top come, as needed (`finish.rs`): the values of stored generated columns, a BOOLEAN for each CHECK, and
+//! RETURNING. The columns of the result are described at [`WriteKind`].
 //!
-//! A value becomes its column's type as an *assignment*: more than in an expression, less than with CAST. Quoted text and NULL take the
-//! type of the column. What the catalog keeps as text (defaults, checks, generated columns) was parsed by the caller.
+//! A value is converted to its column's type by *assignment*, which allows more than an expression and less than CAST.
+//! Quoted text and NULL take the type of the column. Expressions that the catalog keeps as text (defaults, checks,
+//! generated columns) have been parsed by the caller.
 
 mod conflict;
 mod define;
@@ -38,46 +39,46 @@ pub use define::{ColumnOf, RebuiltColumn};
 pub use godwit_plan::WriteKind;
 pub(crate) use merge::MERGE_ACTION;
 
-/// The table that a statement changes.
+/// The target table of a statement.
 #[derive(Debug, Clone)]
 pub struct WriteTarget {
     /// Its full name, outermost part first.
     pub name: Vec<String>,
     /// Its name in messages.
     pub label: String,
-    /// Its rows. After the columns comes a hidden one: the row's id, a BIGINT.
+    /// Its rows. After the columns comes a hidden one: the row id, a BIGINT.
     pub relation: Arc<dyn Relation>,
-    /// Its columns, in order, without those that are computed when they are read.
+    /// Its columns, in order, without virtual ones.
     pub columns: Vec<TargetColumn>,
-    /// What ON CONFLICT can be about.
+    /// The keys that ON CONFLICT can refer to.
     pub keys: Vec<TargetKey>,
     /// Name and condition of each CHECK.
     pub checks: Vec<(String, ast::Expr)>,
 }
 
-/// A column of the table that a statement changes.
+/// A column of the target table.
 #[derive(Debug, Clone)]
 pub struct TargetColumn {
     /// Its name.
     pub name: String,
     /// Its type.
     pub ty: SqlType,
-    /// Its value if none is given; NULL if missing. For an identity the next number.
+    /// Its value if none is given; NULL if missing. For an identity column, the next number.
     pub default: Option<ast::Expr>,
-    /// For columns whose values are always computed.
+    /// Set for columns whose values are always computed.
     pub generated: Option<Generation>,
 }
 
-/// How a generated column comes by its values.
+/// The source of a generated column's values.
 #[derive(Debug, Clone)]
 pub enum Generation {
-    /// By an expression over the other columns.
+    /// An expression over the other columns.
     Stored(ast::Expr),
-    /// By its default.
+    /// Its default.
     Identity,
 }
 
-/// Columns whose values, if none is NULL, differ from row to row.
+/// Columns whose combined values are unique unless one is NULL.
 #[derive(Debug, Clone)]
 pub struct TargetKey {
     /// Name of the constraint.
@@ -86,42 +87,42 @@ pub struct TargetKey {
     pub columns: Vec<usize>,
 }
 
-/// A statement that changes rows, bound: the rows are those of the binder's plan.
+/// A bound data-modifying statement; the binder's plan returns its rows.
 #[derive(Debug, Clone)]
 pub struct BoundWrite {
     /// The kind of change.
     pub kind: WriteKind,
-    /// Names of the checks that there is a column for.
+    /// Names of the checks that have a column.
     pub checks: Vec<String>,
     /// Names of the columns of RETURNING, if it was written.
     pub returning: Option<Vec<String>>,
 }
 
-/// The rows that a statement puts in place of others, before generated columns, checks and RETURNING.
+/// The new rows of a statement, before generated columns, checks and RETURNING.
 struct NewRows {
     node: NodeId,
     /// The columns before those of the table: see [`WriteKind`].
     lead: Vec<ColumnId>,
     /// One for each column of the table.
     columns: Vec<ColumnId>,
-    /// Tables besides the target that RETURNING sees.
+    /// Tables other than the target that are visible to RETURNING.
     others: Others,
 }
 
-/// Tables besides the target that a clause sees.
+/// Tables other than the target that are visible to a clause.
 #[derive(Default, Clone)]
 struct Others {
     relations: Vec<ScopeRelation>,
     visible: Vec<VisibleColumn>,
     filled: ColumnSet,
-    /// `*` shows them before the target.
+    /// True if `*` shows them before the target.
     come_first: bool,
-    /// The target's rows as they were; NULL where there were none.
+    /// The old rows of the target; NULL where there were none.
     old: Option<ScopeRelation>,
 }
 
 impl Binder {
-    /// Puts a value into a projection: a column keeps its id.
+    /// Puts a value into a projection; a column keeps its id.
     fn put(&mut self, name: &str, value: Expr, made: &mut Vec<(ColumnId, Expr)>) -> ColumnId {
         if let Some(column) = value.as_column() {
             if !made.iter().any(|(known, _)| *known == column) {

@@ -14,7 +14,7 @@ use crate::query::Source;
 use crate::scope::Scope;
 
 impl WriteTarget {
-    /// The names under which a statement calls the table.
+    /// Returns the name by which a statement refers to the table.
     pub(super) fn scope_name(&self, alias: Option<&Ident>) -> Vec<Arc<str>> {
         match alias {
             Some(alias) => vec![alias.text.clone()],
@@ -22,7 +22,7 @@ impl WriteTarget {
         }
     }
 
-    /// Where the column of a name is.
+    /// Returns the position of a column, by its name.
     pub(super) fn position(&self, name: &Ident) -> Result<usize> {
         self.columns.iter().position(|column| name.is(&column.name)).ok_or_else(|| {
             let computed = self.relation.computed().iter().find(|column| name.is(&column.name));
@@ -38,7 +38,7 @@ impl WriteTarget {
         })
     }
 
-    /// Where a column is whose values statements give.
+    /// Returns the position of a column to which statements assign values.
     pub(super) fn given_position(&self, name: &Ident) -> Result<usize> {
         let at = self.position(name)?;
         match self.columns[at].generated {
@@ -47,7 +47,7 @@ impl WriteTarget {
         }
     }
 
-    /// Positions of the columns whose values statements give.
+    /// Returns the positions of the columns to which statements assign values.
     pub(super) fn given(&self) -> Vec<usize> {
         (0..self.columns.len()).filter(|&at| self.columns[at].generated.is_none()).collect()
     }
@@ -60,19 +60,19 @@ impl WriteTarget {
 }
 
 impl Binder {
-    /// The rows of the target with their ids, and the column of these.
+    /// Returns the rows of the target with their ids, and the id column.
     pub(super) fn target_rows(&mut self, target: &WriteTarget, alias: Option<&Ident>) -> Result<(Source, ColumnId)> {
         let source = self.scan(&target.relation, target.scope_name(alias))?;
-        // A column that is computed comes in between: the id is found from the end.
+        // A virtual column may come in between: the id is searched from the end.
         let ids = source.visible.iter().rev().find(|column| column.hidden).expect("the last column is the row's id");
         let row_id = ids.column;
         Ok((source, row_id))
     }
 
-    /// The default of a column as its type.
+    /// Returns the default of a column, as its type.
     pub(super) fn default_of(&mut self, target: &WriteTarget, column: usize) -> Result<Expr> {
         let column = &target.columns[column];
-        // Columns computed from others are filled in later.
+        // Stored generated columns are filled in later.
         let is_stored = matches!(column.generated, Some(Generation::Stored(_)));
         match &column.default {
             Some(default) if !is_stored => {
@@ -84,7 +84,7 @@ impl Binder {
         }
     }
 
-    /// An expression that the catalog keeps. Places in its text mean nothing to the reader of the statement.
+    /// Binds an expression from the catalog. Positions in its text mean nothing to the reader of the statement.
     pub(super) fn of_catalog(&mut self, what: &str, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
         let mut collected = Collected::default();
         let mut context = ExprContext { scope, clause: Clause::Alone, collected: &mut collected, windows: &[] };
@@ -100,7 +100,7 @@ impl Binder {
         }
     }
 
-    /// A value that a statement gives to a column, or what DEFAULT stands for, as the column's type.
+    /// Binds a value assigned to a column, or its DEFAULT, as the column's type.
     pub(super) fn value_for(
         &mut self,
         target: &WriteTarget,
@@ -118,12 +118,12 @@ impl Binder {
         self.assign(target, column, bound)
     }
 
-    /// A value as the type of the column that it is assigned to.
+    /// Casts a value to the type of the column that it is assigned to.
     pub(super) fn assign(&mut self, target: &WriteTarget, column: usize, value: Expr) -> Result<Expr> {
         self.assign_in(CastContext::Assignment, target, column, value)
     }
 
-    /// The same with the casts of a context.
+    /// Does the same with the casts allowed in a context.
     pub(super) fn assign_in(
         &mut self,
         context: CastContext,
@@ -139,7 +139,7 @@ impl Binder {
         })
     }
 
-    /// A condition of the statement.
+    /// Binds a condition of the statement.
     pub(super) fn condition_of(&mut self, expr: &ast::Expr, scope: &Scope<'_>, clause: Clause) -> Result<Expr> {
         let mut collected = Collected::default();
         let mut context = ExprContext { scope, clause, collected: &mut collected, windows: &[] };

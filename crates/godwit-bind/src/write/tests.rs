@@ -1,4 +1,4 @@
-//! Statements from text to the rows that say what to do, by the reference evaluator.
+//! Rows produced by data-modifying statements, by the reference evaluator.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use super::{BoundWrite, Generation, TargetColumn, TargetKey, WriteTarget};
 use crate::Binder;
 use crate::tests::{Names, World};
 
-/// The table `w (k INTEGER, v INTEGER DEFAULT 7, s VARCHAR)` with the key `k` and the rows (1, 10, x), (2, 20, y).
+/// Returns the table `w (k INTEGER, v INTEGER DEFAULT 7, s VARCHAR)` with the key `k` and the rows (1, 10, x), (2, 20,
+/// y).
 fn target(generates: bool, checks: &[&str]) -> WriteTarget {
     let integer = |value: i128| Value::Integer(value);
     let row = |k, v, s: &str, id| vec![integer(k), integer(v), Value::text(s), integer(id)];
@@ -45,7 +46,7 @@ fn parsed(expr: &str) -> Expr {
     godwit_syntax::parse_expression(expr).expect("the expressions of these tests are right")
 }
 
-/// The rows of a statement, sorted; or its error.
+/// Returns the rows of a statement, sorted, or its error.
 fn rows_of(sql: &str, target: &WriteTarget) -> String {
     let bound = || {
         let statement = godwit_syntax::parse_script(sql)?.remove(0).statement;

@@ -11,7 +11,7 @@ use crate::query::Source;
 use crate::scope::{Scope, ScopeRelation};
 
 impl Binder {
-    /// UPDATE. The rows of the statement become those of the plan.
+    /// Binds UPDATE. The plan returns the statement's rows.
     pub fn update(&mut self, update: &ast::Update, target: &WriteTarget) -> Result<BoundWrite> {
         let around = Scope::default();
         if let Some(with) = &update.with {
@@ -45,7 +45,7 @@ impl Binder {
         self.finished(target, WriteKind::Update, alias, rows, &update.returning)
     }
 
-    /// DELETE. The row ids become the rows of the plan.
+    /// Binds DELETE. The plan returns the row ids.
     pub fn delete(&mut self, delete: &ast::Delete, target: &WriteTarget) -> Result<BoundWrite> {
         let around = Scope::default();
         if let Some(with) = &delete.with {
@@ -67,13 +67,13 @@ impl Binder {
         self.finished_deletion(node, row_id, &scope, &delete.returning)
     }
 
-    /// TRUNCATE: all rows.
+    /// Binds TRUNCATE: all rows.
     pub fn truncate(&mut self, target: &WriteTarget) -> Result<BoundWrite> {
         let (source, row_id) = self.target_rows(target, None)?;
         self.finished_deletion(source.node, row_id, &Scope::default(), &[])
     }
 
-    /// The target's rows with those of the tables of FROM or USING.
+    /// Joins the target's rows with the tables of FROM or USING.
     fn beside_tables(&mut self, own: Source, tables: &[ast::TableWithJoins], around: &Scope<'_>) -> Result<Source> {
         let mut all = own;
         for item in tables {
@@ -86,7 +86,7 @@ impl Binder {
         Ok(all)
     }
 
-    /// By column of the target: the value that assignments give it. `(a, b) = (SELECT …)` joins the query to the rows.
+    /// Returns, for each column of the target, its assigned value. `(a, b) = (SELECT …)` joins the query to the rows.
     pub(super) fn assigned(
         &mut self,
         assignments: &[ast::Assignment],
@@ -135,7 +135,7 @@ impl Binder {
         Ok(values)
     }
 
-    /// The only row of a query, or NULLs if there is none, beside each row of a node.
+    /// Joins the only row of a query, or NULLs if there is none, to each row of a node.
     fn joined_row(
         &mut self,
         query: &ast::Query,
@@ -155,7 +155,7 @@ impl Binder {
     }
 }
 
-/// Where the column of an assignment is. A generated one takes DEFAULT only.
+/// Returns the position of the column of an assignment. A generated one takes DEFAULT only.
 fn assigned_position(target: &WriteTarget, name: &ast::ObjectName, is_default: bool) -> Result<usize> {
     let Some(column) = name.single() else {
         let first = &name.parts[0];
@@ -168,7 +168,7 @@ fn assigned_position(target: &WriteTarget, name: &ast::ObjectName, is_default: b
     if is_default { target.position(column) } else { target.given_position(column) }
 }
 
-/// The name of an alias, which can't name columns as well: assignments call these by their own names.
+/// Returns the name of an alias, which can't rename columns as well: assignments use their original names.
 pub(super) fn table_name_only(alias: Option<&ast::TableAlias>) -> Result<Option<&ast::Ident>> {
     match alias {
         Some(alias) if !alias.columns.is_empty() => {
@@ -179,7 +179,7 @@ pub(super) fn table_name_only(alias: Option<&ast::TableAlias>) -> Result<Option<
     }
 }
 
-/// The tables besides the first.
+/// Returns the tables other than the first.
 fn others_of(source: &Source) -> Others {
     let own = &source.relations[0];
     let is_own = |column: &crate::scope::VisibleColumn| own.columns.iter().any(|known| known.column == column.column);

@@ -1,11 +1,11 @@
-//! What is wrong with an expression: the message, where, and what to do.
+//! Errors in expressions: message, position, and hint.
 
 use godwit_common::{Error, SqlState};
 
 use super::bound_in;
 use crate::binder::Clause;
 
-/// (expression, what the error is at, message, hint).
+/// (expression, text that the error points at, message, hint).
 type Case = (&'static str, &'static str, &'static str, &'static str);
 
 fn error_in(text: &str, clause: Clause) -> Error {

@@ -1,4 +1,4 @@
-//! What expressions are bound to.
+//! Bound trees of expressions.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{World, bound_in, with_scope};
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
 
-/// (expression, what it is). BOOLEAN isn't shown.
+/// (expression, its bound tree). BOOLEAN isn't shown.
 type Case = (&'static str, &'static str);
 
 fn check(cases: &[Case]) {
@@ -25,7 +25,7 @@ fn check(cases: &[Case]) {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Ids of columns are noise here: tables have other columns.
+/// Column ids are noise here: tables have other columns.
 fn without_ids(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text.chars().peekable();

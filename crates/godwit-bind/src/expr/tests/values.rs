@@ -1,4 +1,4 @@
-//! What some expressions are, by the reference evaluator: cases that were wrong once, or that are easily so.
+//! Values of some expressions, by the reference evaluator: cases that were once wrong, or easily are.
 
 use super::rows_of;
 
@@ -44,7 +44,7 @@ fn refined_windows() {
     ]);
 }
 
-/// Finding W12: a NULL among the values makes a miss unknown; nothing is known of no list.
+/// Finding W12: a NULL among the values makes a miss unknown; a NULL list makes everything unknown.
 #[test]
 fn any_and_all_of_lists() {
     check(&[
@@ -76,7 +76,7 @@ fn volatile_operands_are_computed_once() {
     ]);
 }
 
-/// Finding N2: a name that can't be a field is looked for further out.
+/// Finding N2: a name that can't be a field is searched further out.
 #[test]
 fn columns_of_outer_tables() {
     check(&[
