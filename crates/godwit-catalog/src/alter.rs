@@ -1,17 +1,17 @@
-//! A change of a table that leaves its rows.
+//! Changes of a table's definition that leave its rows alone.
 
 use arrow_schema::SchemaRef;
 
 use crate::{ObjectName, TableRules};
 
-/// Another definition of a table over the same rows.
+/// A new definition of a table over the same rows.
 #[derive(Debug, Clone)]
 pub struct AlterPlan {
     /// The table.
     pub table: ObjectName,
-    /// Its full name from now on.
+    /// Its new full name.
     pub new_name: String,
-    /// Its columns, with the types that they have.
+    /// Its columns, with their present types.
     pub schema: SchemaRef,
     /// Its rules.
     pub rules: TableRules,

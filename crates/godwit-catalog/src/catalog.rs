@@ -1,10 +1,10 @@
-//! The names that one database knows: schemas, tables, views and sequences.
+//! The names of one database: schemas, tables, views and sequences.
 //!
-//! Names are full names (`names.rs`), case-insensitive (kept in lower case), as unquoted SQL names are. A view is
-//! kept as text and bound again at each use, so it follows its tables. Safe to share between threads.
+//! Names are full names (`names.rs`) and case-insensitive (kept in lower case), like unquoted SQL names. A view is kept
+//! as text and bound again at each use, so it follows its tables. Safe to share between threads.
 //!
-//! A [snapshot](Catalog::snapshot) costs nothing until one of both changes: statements are planned with one, transactions
-//! have one of their own.
+//! A [snapshot](Catalog::snapshot) costs nothing until either of the two changes: each statement is planned with one,
+//! and each transaction has its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ pub struct Catalog {
 #[derive(Debug, Clone, Default)]
 struct Entries {
     by_name: BTreeMap<String, CatalogEntry>,
-    /// Another one whenever an entry comes, goes, or becomes more than another version of its table.
+    /// Replaced whenever an entry is added, removed, or changed by more than a new version of its table.
     definitions: Arc<Definitions>,
 }
 
-/// The entries except for the rows of tables, compared by address.
+/// The entries without the rows of tables, compared by address.
 #[derive(Debug, Default)]
 struct Definitions;
 
@@ -47,7 +47,7 @@ impl Entries {
     }
 }
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Debug, Clone)]
 pub enum CatalogEntry {
     /// A table.
@@ -65,7 +65,7 @@ pub enum CatalogEntry {
 }
 
 impl CatalogEntry {
-    /// True if both are versions of one table, without an ALTER TABLE between them.
+    /// Returns true if both are versions of one table, without an ALTER TABLE between them.
     fn has_same_definition(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Table(a), Self::Table(b)) => a.has_same_definition(b),
@@ -74,7 +74,7 @@ impl CatalogEntry {
     }
 }
 
-/// A schema; its content is found by names.
+/// A schema; its members are found by their names.
 #[derive(Debug, Clone)]
 pub struct SchemaDefinition {
     /// The name.
@@ -83,12 +83,12 @@ pub struct SchemaDefinition {
     pub comments: Comments,
 }
 
-/// A named expression or query with parameters. It sees the names of the database in which it is, as they are in main.
+/// A named expression or query with parameters. It sees the names of its own database, as seen in main.
 #[derive(Debug, Clone)]
 pub struct MacroDefinition {
     /// The full name.
     pub name: String,
-    /// The statement that made it.
+    /// The statement that created it.
     pub statement: String,
     /// Comments on it.
     pub comments: Comments,
@@ -110,18 +110,18 @@ pub struct TypeDefinition {
 pub struct ViewDefinition {
     /// The full name.
     pub name: String,
-    /// The schema in which the query's names are looked up first: the current one when the view was made.
+    /// The schema in which the query's names are looked up first: the current one when the view was created.
     pub schema: String,
     /// The database of that schema, for a temporary view; others see their own database.
     pub database: Option<Arc<str>>,
-    /// The statement that made it. Its query is bound again by each statement that names the view.
+    /// The statement that created it. Its query is bound again by each statement that names the view.
     pub statement: String,
     /// Comments on it and its columns.
     pub comments: Comments,
 }
 
 impl CatalogEntry {
-    /// The comments set by COMMENT ON; none for a file's table.
+    /// Returns the comments set by COMMENT ON; none for a file's table.
     pub fn comments(&self) -> Comments {
         match self {
             Self::Table(table) => table.rules().map(|rules| rules.comments.clone()).unwrap_or_default(),
@@ -133,7 +133,7 @@ impl CatalogEntry {
         }
     }
 
-    /// The same with these comments; `None` for a table, which has them among its rules.
+    /// Returns the entry with these comments; `None` for a table, whose comments are among its rules.
     pub fn with_comments(&self, comments: Comments) -> Option<Self> {
         Some(match self {
             Self::Table(_) => return None,
@@ -149,12 +149,12 @@ impl CatalogEntry {
 }
 
 impl Catalog {
-    /// A catalog without any name.
+    /// Creates a catalog without names.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The entry of that name.
+    /// Returns the entry of that name.
     pub fn get(&self, name: &str) -> Option<CatalogEntry> {
         self.entries.read().by_name.get(&name.to_lowercase()).cloned()
     }
@@ -171,17 +171,17 @@ impl Catalog {
         self.create(&name, CatalogEntry::View(view), or_replace)
     }
 
-    /// A catalog with the same entries that changes independently.
+    /// Returns a catalog with the same entries that changes independently.
     pub fn snapshot(&self) -> Catalog {
         Self { entries: RwLock::new(self.entries.read().clone()) }
     }
 
-    /// True if no entry of one differs from the other's, because neither changed since one was made of the other.
+    /// Returns true if all entries are the same, because neither has changed since one was created from the other.
     pub fn is_same(&self, other: &Catalog) -> bool {
         Arc::ptr_eq(&self.entries.read().clone(), &other.entries.read())
     }
 
-    /// True if the entries of both mean the same when a statement is bound: only rows of tables may differ.
+    /// Returns true if statements bind the same way with both: only rows of tables may differ.
     pub fn has_same_definitions(&self, other: &Catalog) -> bool {
         Arc::ptr_eq(&self.entries.read().definitions.clone(), &other.entries.read().definitions)
     }
@@ -226,18 +226,18 @@ impl Catalog {
         }
     }
 
-    /// The names of all schemas.
+    /// Returns the names of all schemas.
     pub fn schemas(&self) -> Vec<String> {
         let others = self.entries.read().by_name.keys().filter_map(|key| schema_of_key(key)).collect::<Vec<_>>();
         std::iter::once(SCHEMA.to_owned()).chain(others).collect()
     }
 
-    /// True if there is such a schema.
+    /// Returns true if there is such a schema.
     pub fn has_schema(&self, schema: &str) -> bool {
         schema.eq_ignore_ascii_case(SCHEMA) || self.get(&schema_key(schema)).is_some()
     }
 
-    /// All entries, by name.
+    /// Returns all entries, by name.
     pub fn entries(&self) -> Vec<(String, CatalogEntry)> {
         self.entries.read().by_name.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect()
     }
@@ -268,7 +268,7 @@ impl Catalog {
     }
 }
 
-/// The error for a missing name among the entries of a kind.
+/// Returns the error for a name that is missing among the entries of a kind.
 fn missing(kind: &str, name: &str, entries: &Entries, is_of_kind: impl Fn(&CatalogEntry) -> bool) -> Error {
     let names = entries.by_name.iter().filter(|(_, entry)| is_of_kind(entry)).map(|(name, _)| name.as_str());
     let error = Error::user(format!("no {kind} named {name}"));

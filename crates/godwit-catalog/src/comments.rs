@@ -1,4 +1,4 @@
-//! Comments set by `COMMENT ON`. They mean nothing to statements; listings of objects show them.
+//! Comments set by `COMMENT ON`. Statements ignore them; listings of objects show them.
 
 /// The comments on an object and its columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

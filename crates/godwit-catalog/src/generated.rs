@@ -6,8 +6,8 @@
 //! | stored | yes | computed by a projection below each change of rows |
 //! | identity | yes | taken from a sequence of the column's own, as a default that can't be replaced |
 //!
-//! Expressions are kept as text over the columns that the table has; virtual columns in them are replaced by their
-//! expressions when the column is made.
+//! Expressions are kept as text over the stored columns of the table; virtual columns in them are replaced by their
+//! expressions when the column is created.
 
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{Error, Result};
@@ -15,14 +15,14 @@ use godwit_common::{Error, Result};
 use crate::TableRules;
 use crate::stored::mentions;
 
-/// How the values of a generated column are obtained.
+/// How a generated column gets its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GeneratedKind {
-    /// When it is read.
+    /// Computed when the column is read.
     Virtual,
-    /// When its row is written.
+    /// Computed when its row is written.
     Stored,
-    /// From a sequence.
+    /// Taken from a sequence.
     Identity,
 }
 
@@ -31,16 +31,16 @@ pub enum GeneratedKind {
 pub struct GeneratedColumn {
     /// Name and type.
     pub field: Field,
-    /// Where a virtual column is among all columns, from 0.
+    /// Position of a virtual column among all columns, from 0.
     pub position: usize,
-    /// Its expression, over the columns of the table.
+    /// Its expression, over the stored columns of the table.
     pub expression: String,
-    /// How its values are obtained.
+    /// How it gets its values.
     pub kind: GeneratedKind,
 }
 
 impl GeneratedColumn {
-    /// A column whose values are those of `next`.
+    /// Creates a column whose values are those of `next`.
     pub fn identity(name: &str, next: String) -> Self {
         let field = Field::new(name, DataType::Int64, false);
         Self { field, position: 0, expression: next, kind: GeneratedKind::Identity }
@@ -48,12 +48,12 @@ impl GeneratedColumn {
 }
 
 impl TableRules {
-    /// The rule of a generated column.
+    /// Returns the rule of a generated column.
     pub fn generated_column(&self, name: &str) -> Option<&GeneratedColumn> {
         self.generated.iter().find(|column| column.field.name().eq_ignore_ascii_case(name))
     }
 
-    /// The columns as statements see them, given those that are stored.
+    /// Returns the columns as statements see them, given the stored ones.
     pub fn visible(&self, stored: &Schema) -> Vec<Field> {
         let mut columns: Vec<Field> = stored.fields().iter().map(|field| field.as_ref().clone()).collect();
         let mut computed: Vec<_> =
@@ -65,7 +65,7 @@ impl TableRules {
         columns
     }
 
-    /// Forgets that a column is generated, before it is dropped. True if there is nothing more of it.
+    /// Removes a generated column's rule before the column is dropped. Returns true if nothing else of it is left.
     pub fn forget_generated(&mut self, name: &str, stored: &Schema) -> bool {
         let visible = self.visible(stored);
         let place = visible.iter().position(|field| field.name().eq_ignore_ascii_case(name));
@@ -79,7 +79,7 @@ impl TableRules {
         is_virtual
     }
 
-    /// Fails if an expression needs a column.
+    /// Fails if an expression needs the column.
     pub fn check_unused(&self, column: &str) -> Result<()> {
         for generated in &self.generated {
             if generated.kind != GeneratedKind::Identity && mentions(&generated.expression, column)? {

@@ -8,7 +8,7 @@
 //! ScannedTable       a TableDefinition as the Relation that plans scan
 //! ```
 //!
-//! Definitions hold SQL as text. Keeping them in a file or replaying them from its log needs no parser.
+//! Definitions hold SQL as text, so storing them in a file or replaying them from its log needs no parser.
 #![forbid(unsafe_code)]
 
 mod alter;

@@ -1,4 +1,4 @@
-//! Names of tables, views and sequences, and similar names for hints.
+//! Names of tables, views and sequences, and suggestions for misspelled ones.
 //!
 //! ```text
 //! WrittenName   [[database.]schema.]name     as a statement spells it, in lower case unless quoted
@@ -14,27 +14,27 @@ use std::sync::Arc;
 use godwit_common::{Error, Result};
 use godwit_syntax::ast::{self, Ident};
 
-/// The schema that every database has, and whose name full names leave out.
+/// The schema that every database has, which full names leave out.
 pub const SCHEMA: &str = "main";
 
 /// Suffixes of the full names of macros and types in their keys.
 const MACRO_MARK: &str = ".().";
 const TYPE_MARK: &str = ".::.";
 
-/// Names whose similarity to the wanted one is below this are no help (Jaro-Winkler, from 0 to 1).
+/// Names less similar to the wanted one than this are no help (Jaro-Winkler, from 0 to 1).
 const SIMILARITY_MIN: f64 = 0.8;
 
-/// One to three parts of a name, the last one of which is the object's own.
+/// A name of one to three parts, of which the last is the object's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenName(Vec<String>);
 
 impl WrittenName {
-    /// The name in a syntax tree.
+    /// Returns the name in a syntax tree.
     pub fn of(name: &ast::ObjectName) -> Result<Self> {
         Self::of_parts(name.parts.iter().map(plain).collect()).map_err(|error| error.at_span(name.span))
     }
 
-    /// A name of these parts; fails if there are too many.
+    /// Returns a name of these parts; fails if there are too many.
     pub fn of_parts(parts: Vec<String>) -> Result<Self> {
         match parts.len() {
             1..=3 => Ok(Self(parts)),
@@ -43,7 +43,7 @@ impl WrittenName {
         }
     }
 
-    /// The parts of a text such as `s.t`, for functions that take names as text.
+    /// Splits a text such as `s.t` into parts, for functions that take names as text.
     pub fn of_text(text: &str) -> Result<Self> {
         Self::of_parts(parts_of(&text.to_lowercase()))
     }
@@ -65,7 +65,7 @@ impl fmt::Display for WrittenName {
     }
 }
 
-/// Which object of which database.
+/// An object's database and its full name there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectName {
     /// Name of the database.
@@ -80,7 +80,7 @@ impl fmt::Display for ObjectName {
     }
 }
 
-/// The name of an object in the database that contains it.
+/// Returns the full name of an object within its database.
 pub fn full_name(schema: &str, name: &str) -> String {
     match schema {
         SCHEMA => part(name),
@@ -88,51 +88,51 @@ pub fn full_name(schema: &str, name: &str) -> String {
     }
 }
 
-/// The schema, and the object's own name.
+/// Returns the schema, and the object's own name.
 pub fn split_name(full: &str) -> (String, String) {
     let mut parts = parts_of(full);
     let name = parts.pop().unwrap_or_default();
     (parts.pop().unwrap_or_else(|| SCHEMA.to_owned()), name)
 }
 
-/// The key of a schema in a catalog: no object has such a name.
+/// Returns the key of a schema in a catalog, which no object has as its name.
 pub fn schema_key(schema: &str) -> String {
     format!("{}.", part(schema))
 }
 
-/// The schema that such a key stands for.
+/// Returns the schema of such a key.
 pub fn schema_of_key(key: &str) -> Option<String> {
     let mut parts = parts_of(key.strip_suffix('.')?);
     if parts.len() == 1 { parts.pop() } else { None }
 }
 
-/// The key of a macro of this full name in a catalog: a table may have the same name.
+/// Returns the key of a macro of this full name in a catalog. A table may have the same name.
 pub fn macro_key(full: &str) -> String {
     format!("{full}{MACRO_MARK}")
 }
 
-/// The key of a type of this full name in a catalog.
+/// Returns the key of a type of this full name in a catalog.
 pub fn type_key(full: &str) -> String {
     format!("{full}{TYPE_MARK}")
 }
 
-/// The full name in the key of an object that isn't a schema.
+/// Returns the full name in the key of an object that isn't a schema.
 pub fn full_name_of_key(key: &str) -> &str {
     key.strip_suffix(MACRO_MARK).or_else(|| key.strip_suffix(TYPE_MARK)).unwrap_or(key)
 }
 
-/// A full name as SQL, whatever the search path.
+/// Returns a full name as SQL that doesn't depend on the search path.
 pub fn sql_of_name(full: &str) -> String {
     let (schema, name) = split_name(full);
     format!("{}.{}", quoted_text(&schema), quoted_text(&name))
 }
 
-/// A name in quotes.
+/// Returns a name in quotes.
 pub fn quoted_text(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text as a literal.
+/// Returns a text as a literal.
 pub fn literal_text(value: &str) -> String {
     format!("'{}'", value.replace('\'', "''"))
 }
@@ -161,12 +161,12 @@ fn parts_of(text: &str) -> Vec<String> {
     parts
 }
 
-/// A name as catalogs keep it.
+/// Returns a name as catalogs keep it.
 pub fn plain(name: &Ident) -> String {
     if name.quoted { name.text.to_string() } else { name.text.to_lowercase() }
 }
 
-/// The candidate most similar to `wanted`, if any is similar enough to be what the user meant.
+/// Returns the candidate most similar to `wanted`, if any is similar enough to be what the user meant.
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     candidates

@@ -1,4 +1,4 @@
-//! What names mean to a statement: the databases that it sees, and where names without a schema are looked up.
+//! Name resolution for a statement: the databases that it sees, and where names without a schema are looked up.
 //!
 //! ```text
 //! t        temp.main, then the search path, then main of the current database
@@ -27,18 +27,19 @@ pub struct Place {
     pub schema: String,
 }
 
-/// The databases that a statement sees, as they are for it, and the search path.
+/// The databases as a statement sees them, and the search path.
 #[derive(Debug, Clone)]
 pub struct Namespace {
     databases: Vec<(Arc<str>, Arc<Catalog>)>,
     path: Vec<Place>,
-    /// Temporary tables hide others.
+    /// True if temporary tables hide others.
     sees_temporary: bool,
     taken: TakenNumbers,
 }
 
 impl Namespace {
-    /// The first database is the one that a connection begins with; an empty path is its schema main.
+    /// Creates a namespace. The first database is the one that a connection starts with; an empty path is its schema
+    /// main.
     pub fn new(databases: Vec<(Arc<str>, Arc<Catalog>)>, path: &[Place]) -> Self {
         let (first, _) = databases.first().expect("there is a database");
         let path = match path {
@@ -48,18 +49,18 @@ impl Namespace {
         Self { databases, path, sees_temporary: true, taken: TakenNumbers::default() }
     }
 
-    /// One database.
+    /// Creates a namespace of one database.
     pub fn of(database: &str, catalog: Arc<Catalog>) -> Self {
         Self::new(vec![(database.into(), catalog)], &[])
     }
 
-    /// The same databases as a view sees them.
+    /// Returns the same databases as a view sees them.
     pub fn within(&self, place: Place, sees_temporary: bool) -> Self {
         let (databases, taken) = (self.databases.clone(), self.taken.clone());
         Self { databases, path: vec![place], sees_temporary, taken }
     }
 
-    /// The same names, with this one changed.
+    /// Returns the same names with this entry changed.
     pub fn with_entry(&self, name: &ObjectName, entry: CatalogEntry) -> Self {
         let mut changed = self.clone();
         if let Some((_, catalog)) = changed.databases.iter_mut().find(|(database, _)| *database == name.database) {
@@ -69,7 +70,7 @@ impl Namespace {
         changed
     }
 
-    /// The same names for a connection that took these numbers of sequences.
+    /// Returns the same names for a connection that took these numbers of sequences.
     #[must_use]
     pub fn with_taken(self, taken: TakenNumbers) -> Self {
         Self { taken, ..self }
@@ -95,23 +96,23 @@ impl Namespace {
         &self.databases
     }
 
-    /// The names of a database.
+    /// The catalog of a database.
     pub fn catalog(&self, database: &str) -> Option<&Arc<Catalog>> {
         let found = self.databases.iter().find(|(known, _)| known.eq_ignore_ascii_case(database));
         found.map(|(_, catalog)| catalog)
     }
 
-    /// True if all names mean the same as in another namespace, versions of tables included.
+    /// Returns true if all names mean the same as in another namespace, including versions of tables.
     pub fn is_same(&self, other: &Self) -> bool {
         self.agrees(other, Catalog::is_same)
     }
 
-    /// True if all names mean the same as in another namespace, except for the rows of tables.
+    /// Returns true if all names mean the same as in another namespace, except for the rows of tables.
     pub fn has_same_definitions(&self, other: &Self) -> bool {
         self.agrees(other, Catalog::has_same_definitions)
     }
 
-    /// True if both look for names in the same places, and the catalogs there are alike.
+    /// Returns true if both look up names in the same places, with catalogs there that are `alike`.
     fn agrees(&self, other: &Self, alike: impl Fn(&Catalog, &Catalog) -> bool) -> bool {
         let mut both = self.databases.iter().zip(&other.databases);
         self.databases.len() == other.databases.len()
@@ -120,7 +121,7 @@ impl Namespace {
             && self.sees_temporary == other.sees_temporary
     }
 
-    /// The name of a table that is given as one of its versions; `None` if no database has that version.
+    /// Returns the name of a table, given one of its versions; `None` if no database has that version.
     pub fn name_of(&self, table: &Arc<TableDefinition>) -> Option<ObjectName> {
         let is_there = |catalog: &Catalog| match catalog.get(&table.name) {
             Some(CatalogEntry::Table(known)) => Arc::ptr_eq(&known, table),
@@ -130,12 +131,12 @@ impl Namespace {
         Some(ObjectName { database: database.clone(), name: table.name.clone() })
     }
 
-    /// What a name stands for.
+    /// Returns the entry of a name.
     pub fn get(&self, name: &ObjectName) -> Option<CatalogEntry> {
         self.catalog(&name.database)?.get(&name.name)
     }
 
-    /// What a name means, and what that is.
+    /// Resolves a name to an object and its entry.
     pub fn find<S: AsRef<str>>(&self, parts: &[S]) -> Option<(ObjectName, CatalogEntry)> {
         self.meanings(parts).into_iter().find_map(|name| {
             let entry = self.get(&name)?;
@@ -143,7 +144,7 @@ impl Namespace {
         })
     }
 
-    /// The macro that a name means, and its database.
+    /// Resolves the name of a macro.
     pub fn find_macro<S: AsRef<str>>(&self, parts: &[S]) -> Option<(ObjectName, Arc<MacroDefinition>)> {
         self.find_keyed(parts, macro_key, |entry| match entry {
             CatalogEntry::Macro(definition) => Some(definition),
@@ -151,7 +152,7 @@ impl Namespace {
         })
     }
 
-    /// The type that a name means, and its database.
+    /// Resolves the name of a type.
     pub fn find_type<S: AsRef<str>>(&self, parts: &[S]) -> Option<(ObjectName, Arc<TypeDefinition>)> {
         self.find_keyed(parts, type_key, |entry| match entry {
             CatalogEntry::Type(definition) => Some(definition),
@@ -159,7 +160,7 @@ impl Namespace {
         })
     }
 
-    /// What a name means among objects that have keys of their own.
+    /// Resolves a name among objects that have their own keys.
     fn find_keyed<S: AsRef<str>, T>(
         &self,
         parts: &[S],
@@ -172,7 +173,7 @@ impl Namespace {
         })
     }
 
-    /// What a name may mean, in the order in which it is looked up.
+    /// The objects that a name may mean, in lookup order.
     fn meanings<S: AsRef<str>>(&self, parts: &[S]) -> Vec<ObjectName> {
         let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
         let current = &self.current().database;
@@ -194,7 +195,7 @@ impl Namespace {
         meanings.into_iter().flatten().collect()
     }
 
-    /// The name of an object that is about to be created.
+    /// Returns the name of an object that is about to be created.
     pub fn new_name(&self, written: &WrittenName, is_temporary: bool) -> Result<ObjectName> {
         let place = match written.parts() {
             [_] if is_temporary => self.place(&[TEMPORARY])?,
@@ -208,7 +209,7 @@ impl Namespace {
         Ok(ObjectName { database: place.database, name: full_name(&place.schema, written.last()) })
     }
 
-    /// The schema that `schema`, `database` or `database.schema` means. Fails if there is none.
+    /// Resolves `schema`, `database` or `database.schema`. Fails if there is no such schema.
     pub fn place<S: AsRef<str>>(&self, parts: &[S]) -> Result<Place> {
         let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
         let current = &self.current().database;
@@ -234,7 +235,7 @@ impl Namespace {
         })
     }
 
-    /// Everything that a name without a schema may mean, for hints.
+    /// Everything that a name without a schema may stand for, for hints.
     pub fn near_names(&self) -> Vec<String> {
         let mut names = Vec::new();
         for (database, catalog) in &self.databases {

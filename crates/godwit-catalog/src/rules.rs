@@ -1,4 +1,4 @@
-//! Requirements of a table on its rows besides their types: defaults and constraints. Expressions are kept as SQL text
+//! A table's requirements on its rows beyond their types: defaults and constraints. Expressions are kept as SQL text
 //! and bound again by each statement that needs them.
 
 use crate::{Comments, GeneratedColumn};
@@ -10,11 +10,11 @@ pub struct TableRules {
     pub defaults: Vec<(String, String)>,
     /// Conditions that must not be false for any row.
     pub checks: Vec<CheckRule>,
-    /// Columns whose values, if none is NULL, differ from row to row.
+    /// Columns whose values differ from row to row if none is NULL.
     pub keys: Vec<KeyRule>,
-    /// Columns whose values, if none is NULL, are those of a key of another table.
+    /// Columns whose values, if none is NULL, occur in a key of another table.
     pub references: Vec<ReferenceRule>,
-    /// Columns whose rows are to be stored in a certain way: their names, and those of the encodings.
+    /// Columns with a requested encoding: their names, and those of the encodings.
     pub encodings: Vec<(String, String)>,
     /// Requested indexes. Scans find rows without them; unique ones are keys.
     pub indexes: Vec<IndexRule>,
@@ -67,19 +67,19 @@ pub struct ReferenceRule {
 }
 
 impl TableRules {
-    /// The expression of a column's default.
+    /// Returns the default expression of a column.
     pub fn default_of(&self, column: &str) -> Option<&str> {
         let default = self.defaults.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
         default.map(|(_, expression)| expression.as_str())
     }
 
-    /// The name of the encoding requested for a column.
+    /// Returns the name of the encoding requested for a column.
     pub fn encoding_of(&self, column: &str) -> Option<&str> {
         let encoding = self.encodings.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
         encoding.map(|(_, name)| name.as_str())
     }
 
-    /// Removes the constraint or index of that name; false if there is none.
+    /// Removes the constraint or index of that name; returns false if there is none.
     pub fn remove(&mut self, name: &str) -> bool {
         let count = |rules: &Self| rules.checks.len() + rules.keys.len() + rules.references.len() + rules.indexes.len();
         let before = count(self);

@@ -11,18 +11,18 @@ use godwit_vector::sql::type_of_field;
 
 use crate::{GeneratedKind, ROW_ID, TableDefinition, TableRules};
 
-/// A table that scans of a plan read.
+/// A table that a plan scans.
 pub struct ScannedTable {
     table: Arc<TableDefinition>,
     columns: Vec<RelationColumn>,
     keys: Vec<Vec<usize>>,
     computed: Vec<ComputedColumn>,
-    /// Converted when they are first asked for.
+    /// Converted on first use.
     statistics: OnceLock<TableStatistics>,
 }
 
 impl ScannedTable {
-    /// The table as a relation; fails if it can't be used, or a column has a type that SQL doesn't know.
+    /// Returns the table as a relation; fails if it can't be used, or a column has a type unknown to SQL.
     pub fn new(table: Arc<TableDefinition>) -> Result<Self> {
         match table.rules().cloned() {
             Some(rules) => Self::with_rules(table, &rules),
@@ -30,7 +30,7 @@ impl ScannedTable {
         }
     }
 
-    /// The table with these rules, which may be those of another view of its rows.
+    /// Returns the table with these rules, which may be those of another view of its rows.
     pub fn with_rules(table: Arc<TableDefinition>, rules: &TableRules) -> Result<Self> {
         table.check_usable()?;
         let column = |field: &arrow_schema::FieldRef| {

@@ -1,4 +1,4 @@
-//! Sequences: numbers that statements take, each once.
+//! Sequences: numbers that statements take, each only once.
 //!
 //! ```text
 //!    taken          noted on the disk as taken        free
@@ -6,8 +6,8 @@
 //!             next                          mark           (a crash: goes on at the mark, with a gap)
 //! ```
 //!
-//! Taken numbers stay taken: rolling back gives none back. They have to be noted on the disk, by the keeper of the
-//! database, in batches that grow, so that few numbers wait for a disk.
+//! Taken numbers stay taken: a rollback gives none back. The keeper of the database has to note them on disk, in
+//! batches that grow, so that few numbers wait for the disk.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 
 use crate::{Comments, ObjectName};
 
-/// Numbers of the first batch that is noted as taken, and of the largest. Each batch costs a sync, and a crash loses what is
-/// left of one.
+/// Size of the first batch of numbers noted as taken, and of the largest. Each batch costs a sync, and a crash loses
+/// the rest of one.
 const BATCH_MIN: usize = 32;
 const BATCH_MAX: usize = 8_192;
 
@@ -30,48 +30,48 @@ pub struct SequenceDefinition {
     pub name: String,
     /// The first number.
     pub start: i64,
-    /// From one number to the next; not 0.
+    /// The step from one number to the next; not 0.
     pub increment: i64,
     /// The least number.
     pub min: i64,
     /// The greatest number.
     pub max: i64,
-    /// Starts over at the other end when it is exhausted.
+    /// True if it starts over at the other end when it is exhausted.
     pub cycle: bool,
-    /// Made with an IDENTITY column, and dropped with it.
+    /// True if it was created with an IDENTITY column, with which it is dropped.
     pub is_owned: bool,
     /// Comments on it.
     pub comments: Comments,
 }
 
-/// Notes on the disk which numbers are taken.
+/// Notes on disk which numbers are taken.
 pub trait SequenceKeeper: Send + Sync {
-    /// Calls [`Sequence::reserve`] at a time when no checkpoint is made, and writes down its answer.
+    /// Calls [`Sequence::reserve`] while no checkpoint is made, and writes down its answer.
     fn reserve(&self, sequence: &Sequence, count: usize) -> Result<()>;
 }
 
 /// A sequence and its position.
 pub struct Sequence {
     definition: SequenceDefinition,
-    /// Shared with the same sequence under other comments: a number is taken once, whatever a transaction sees.
+    /// Shared with the same sequence under other comments: a number is taken only once, whatever a transaction sees.
     state: Arc<Mutex<State>>,
 }
 
 struct State {
-    /// `None`: there are no more.
+    /// `None`: exhausted.
     next: Option<i64>,
     /// This many numbers from `next` on are noted as taken.
     noted: usize,
-    /// All that are left are noted as taken.
+    /// True if all remaining numbers are noted as taken.
     is_noted_to_end: bool,
-    /// Numbers of the batch that was noted last.
+    /// Size of the batch noted last.
     batch: usize,
-    /// `None`: nothing needs to be noted.
+    /// `None`: nothing has to be noted.
     keeper: Option<Arc<dyn SequenceKeeper>>,
 }
 
 impl SequenceDefinition {
-    /// The number after another one.
+    /// Returns the number after another one.
     fn after(&self, number: i64) -> Option<i64> {
         let next = number.checked_add(self.increment).filter(|next| (self.min..=self.max).contains(next));
         let other_end = if self.increment > 0 { self.min } else { self.max };
@@ -80,19 +80,19 @@ impl SequenceDefinition {
 }
 
 impl Sequence {
-    /// A sequence whose next number is known; `None`: there are no more.
+    /// Creates a sequence whose next number is known; `None`: it is exhausted.
     pub fn new(definition: SequenceDefinition, next: Option<i64>) -> Self {
         let state = State { next, noted: 0, is_noted_to_end: false, batch: 0, keeper: None };
         Self { definition, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The same sequence with other comments.
+    /// Returns the same sequence with other comments.
     pub fn with_comments(&self, comments: Comments) -> Self {
         let definition = SequenceDefinition { comments, ..self.definition.clone() };
         Self { definition, state: self.state.clone() }
     }
 
-    /// True if both hand out the same numbers, comments aside.
+    /// Returns true if both hand out the same numbers, whatever their comments.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.state, &other.state)
     }
@@ -102,8 +102,7 @@ impl Sequence {
         &self.definition
     }
 
-    /// The current position, for noting it, and for making sure that no number is taken before it is noted. From now
-    /// on, numbers are taken only after `keeper` has noted so.
+    /// Returns the current position to be noted. From now on, no number is taken before `keeper` has noted it.
     pub fn begin_noting(&self, keeper: Option<Arc<dyn SequenceKeeper>>) -> Option<i64> {
         let mut state = self.state.lock();
         (state.noted, state.is_noted_to_end) = (0, false);
@@ -113,7 +112,7 @@ impl Sequence {
         state.next
     }
 
-    /// The next number, if it isn't taken meanwhile; `None`: there are no more.
+    /// Returns the next number unless it is taken meanwhile; `None`: the sequence is exhausted.
     pub fn peek(&self) -> Option<i64> {
         self.state.lock().next
     }
@@ -123,7 +122,7 @@ impl Sequence {
         self.state.lock().next = next;
     }
 
-    /// Goes on at a number, or behind it if that counts as taken; this is on the disk when it returns.
+    /// Continues at a number, or after it if it counts as taken. The change is on disk when this returns.
     pub fn restart(&self, number: i64, is_taken: bool) -> Result<()> {
         let SequenceDefinition { name, min, max, .. } = &self.definition;
         if !(*min..=*max).contains(&number) {
@@ -138,7 +137,7 @@ impl Sequence {
         keeper.map_or(Ok(()), |keeper| keeper.reserve(self, 1))
     }
 
-    /// Lets at least `count` more numbers be taken. `note` writes down the number after them.
+    /// Lets at least `count` more numbers be taken. `note` records the number after them.
     pub fn reserve(&self, count: usize, note: impl FnOnce(Option<i64>) -> Result<()>) -> Result<()> {
         let mut state = self.state.lock();
         let batch = count.max((state.batch * 2).clamp(BATCH_MIN, BATCH_MAX));
@@ -194,17 +193,17 @@ impl fmt::Debug for Sequence {
     }
 }
 
-/// The numbers that a connection took last, for `currval`.
+/// The last number that a connection took of each sequence, for `currval`.
 #[derive(Debug, Clone, Default)]
 pub struct TakenNumbers(Arc<Mutex<HashMap<ObjectName, i64>>>);
 
 impl TakenNumbers {
-    /// The number that was taken last of a sequence.
+    /// Returns the last number taken of a sequence.
     pub fn last(&self, sequence: &ObjectName) -> Option<i64> {
         self.0.lock().get(sequence).copied()
     }
 
-    /// Notes the number that was taken last.
+    /// Remembers the last number taken.
     pub fn note(&self, sequence: ObjectName, number: i64) {
         self.0.lock().insert(sequence, number);
     }

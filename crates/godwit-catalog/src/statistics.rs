@@ -1,7 +1,7 @@
-//! What is known about a table's values before a query runs.
+//! Knowledge about a table's values before a query runs.
 //!
-//! There are two kinds of numbers here that must not be confused: a [`ColumnStatistics::range`] is *proven* (the
-//! executor relies on it to skip overflow checks), all others only steer the choice of plans.
+//! Two kinds of numbers must not be confused here: a [`ColumnStatistics::range`] is *proven* (the executor relies on it
+//! to skip overflow checks), all others only guide the choice of plans.
 
 use godwit_types::Value;
 use godwit_vector::ValueRange;
@@ -11,20 +11,20 @@ use godwit_vector::ValueRange;
 pub struct TableStatistics {
     /// Number of rows.
     pub rows: u64,
-    /// True if `rows` is the exact number, false if it is a guess.
+    /// True if `rows` is exact, false if it is an estimate.
     pub rows_exact: bool,
     /// One per column of the schema, in its order.
     pub columns: Vec<ColumnStatistics>,
 }
 
-/// What is known about a column; by default nothing.
+/// Knowledge about a column; by default none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnStatistics {
-    /// Proven bound of all non-NULL values: integers, decimals (unscaled), dates, times only.
+    /// Proven bounds of all non-NULL values; only for integers, decimals (unscaled), dates and times.
     pub range: Option<ValueRange>,
-    /// Smallest non-NULL value, or a lower bound of it; a string may be cut.
+    /// Smallest non-NULL value, or a lower bound; a string may be truncated.
     pub min: Option<Value>,
-    /// Largest non-NULL value, or an upper bound of it.
+    /// Largest non-NULL value, or an upper bound.
     pub max: Option<Value>,
     /// Number of NULLs.
     pub null_count: Option<u64>,
@@ -35,7 +35,7 @@ pub struct ColumnStatistics {
 }
 
 impl TableStatistics {
-    /// Statistics of which only the row count is known.
+    /// Returns statistics of which only the row count is known.
     pub fn of_rows(rows: u64, rows_exact: bool, columns: usize) -> Self {
         Self { rows, rows_exact, columns: vec![ColumnStatistics::default(); columns] }
     }

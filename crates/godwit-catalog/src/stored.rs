@@ -1,7 +1,7 @@
 //! Expressions that catalogs keep as SQL text: defaults, checks, generated columns.
 //!
-//! They change with what they name: a column gets another name, a virtual column is replaced by its expression,
-//! sequences get full names. The text is edited at the places given by its tree; everything else stays as written.
+//! They change with the names in them: a column is renamed, a virtual column is replaced by its expression, sequences
+//! get full names. The text is edited at the positions given by its syntax tree; everything else stays as written.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use godwit_syntax::ast::{Expr, ExprKind, Ident, Literal, Statement};
 
 use crate::names::{literal_text, quoted_text, sql_of_name};
 
-/// An expression of a catalog.
+/// Parses an expression of a catalog.
 pub fn expression(text: &str) -> Result<Expr> {
     godwit_syntax::parse_expression(text).map_err(|error| {
         Error::corrupt(format!("the expression {text} of the catalog can't be read: {}", error.message()))
     })
 }
 
-/// The one statement that a definition is made of.
+/// Parses the single statement of a definition.
 pub fn statement(text: &str) -> Result<Statement> {
     let mut parsed = godwit_syntax::parse_script(text).map_err(|error| error.locate(text))?;
     match (parsed.pop(), parsed.is_empty()) {
@@ -27,13 +27,13 @@ pub fn statement(text: &str) -> Result<Statement> {
     }
 }
 
-/// The column of a name as an expression.
+/// Returns the column of a name as an expression.
 pub fn column(name: &str) -> Expr {
     let ident = Ident { text: name.into(), quoted: true, span: Span::NONE };
     Expr { kind: ExprKind::Column(vec![ident]), span: Span::NONE }
 }
 
-/// True if an expression has a column in it.
+/// Returns true if an expression contains a column.
 pub fn mentions(text: &str, column: &str) -> Result<bool> {
     let mut found = false;
     for_each_part(&expression(text)?, &mut |part| {
@@ -44,12 +44,12 @@ pub fn mentions(text: &str, column: &str) -> Result<bool> {
     Ok(found)
 }
 
-/// An expression with another name for a column.
+/// Renames a column in an expression.
 pub fn with_renamed(text: &str, from: &str, to: &str) -> Result<String> {
     let mut edits = Vec::new();
     for_each_part(&expression(text)?, &mut |part| {
         if let ExprKind::Column(path) = &part.kind {
-            // After the column may be fields of its value, before it the table.
+            // A column may be followed by fields of its value and preceded by its table.
             let at = path.iter().take(2).position(|name| name.is(from));
             edits.extend(at.map(|at| (path[at].span, quoted_text(to))));
         }
@@ -57,7 +57,7 @@ pub fn with_renamed(text: &str, from: &str, to: &str) -> Result<String> {
     Ok(edited(text, edits))
 }
 
-/// An expression in which columns are replaced: by texts, found by names in lower case.
+/// Replaces columns in an expression by texts, found by names in lower case.
 pub fn with_values(text: &str, values: &HashMap<String, String>) -> Result<String> {
     expanded(text, values, 0)
 }
@@ -79,7 +79,7 @@ fn expanded(text: &str, values: &HashMap<String, String>, depth: usize) -> Resul
     Ok(edited(text, edits.collect::<Result<_>>()?))
 }
 
-/// An expression with other names for the sequences in it: the constant arguments of `nextval` and `currval`.
+/// Renames the sequences in an expression: the constant arguments of `nextval` and `currval`.
 pub fn with_sequences(text: &str, mut rename: impl FnMut(&str) -> Result<String>) -> Result<String> {
     let mut edits = Vec::new();
     for (span, name) in sequence_names(&expression(text)?) {
@@ -88,7 +88,7 @@ pub fn with_sequences(text: &str, mut rename: impl FnMut(&str) -> Result<String>
     Ok(edited(text, edits))
 }
 
-/// The full names of the sequences that an expression of the catalog takes numbers of.
+/// Returns the full names of the sequences that an expression of the catalog uses.
 pub fn sequences_in(text: &str) -> Vec<String> {
     match expression(text) {
         Ok(expr) => sequence_names(&expr).into_iter().map(|(_, name)| name).collect(),
@@ -96,7 +96,7 @@ pub fn sequences_in(text: &str) -> Vec<String> {
     }
 }
 
-/// An expression of the catalog of a database, with names of sequences that mean them whatever the search path.
+/// Returns an expression of a database's catalog, with names of sequences that don't depend on the search path.
 pub fn stored_expression(database: &str, text: &str) -> Result<Expr> {
     let qualified = |full: &str| Ok(format!("{}.{}", quoted_text(database), sql_of_name(full)));
     expression(&with_sequences(text, qualified)?)
@@ -116,7 +116,7 @@ fn sequence_names(expr: &Expr) -> Vec<(Span, String)> {
     names
 }
 
-/// Calls `visit` for an expression and all that it is made of, from the left to the right.
+/// Calls `visit` for an expression and all its parts, from left to right.
 fn for_each_part(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
     visit(expr);
     expr.for_each_child(&mut |child| match child {
@@ -130,7 +130,7 @@ fn for_each_part(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
     });
 }
 
-/// The text with other texts at some places.
+/// Returns the text with some places replaced.
 fn edited(text: &str, mut edits: Vec<(Span, String)>) -> String {
     edits.sort_by_key(|(span, _)| span.start);
     let (mut result, mut end) = (String::with_capacity(text.len()), 0);
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(stored.to_string(), r#"nextval('"d"."main"."s"')"#);
     }
 
-    /// Database files have texts that the `sqlparser` crate printed.
+    /// Database files contain texts printed by the `sqlparser` crate.
     #[test]
     fn texts_of_older_files_are_read() {
         let texts = [

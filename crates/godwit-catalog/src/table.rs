@@ -13,27 +13,27 @@ use crate::{TableRules, TableStatistics};
 
 /// A table that can be scanned.
 pub struct TableDefinition {
-    /// Name for plans and messages: a table's name or a path.
+    /// Name for plans and messages: that of a table, or a path.
     pub name: String,
-    /// Columns. [`TableDefinition::new`] makes all strings `Utf8View` and all binaries `BinaryView`.
+    /// Columns. [`TableDefinition::new`] turns all strings into `Utf8View` and all binaries into `BinaryView`.
     pub schema: SchemaRef,
     /// Statistics; one column entry per field of the schema.
     pub statistics: Arc<TableStatistics>,
-    /// What the executor scans; it knows the type behind it. Or a [`LateHandle`] to that.
+    /// The object that the executor scans, whose type it knows, or a [`LateHandle`] to it.
     pub handle: Arc<dyn Any + Send + Sync>,
-    /// Scans of the table evaluate filters; those of other tables get none.
+    /// True if scans of the table evaluate filters. Scans of other tables get none.
     pub evaluates_filters: bool,
-    /// For tables whose rows can be changed.
+    /// Present for tables whose rows can be changed.
     pub writable: Option<Arc<dyn WritableTable>>,
-    /// Some of its rows, to try filters on.
+    /// Some of its rows, for trying filters.
     pub sample: Option<Arc<dyn TableSample>>,
 }
 
-/// What the executor scans of a table whose rows are supplied after the plan was made, and before it runs.
+/// A handle to rows that are supplied between planning and execution.
 #[derive(Default)]
 pub struct LateHandle(OnceLock<Arc<dyn Any + Send + Sync>>);
 
-/// Stands for the rows of a table that can't be used.
+/// Takes the place of rows in a table that can't be used.
 struct Unusable(Error);
 
 impl LateHandle {
@@ -52,12 +52,12 @@ impl fmt::Debug for LateHandle {
     }
 }
 
-/// Name of the column that [`WritableTable::with_row_ids`] adds. It can't be spelled in SQL.
+/// Name of the column added by [`WritableTable::with_row_ids`]. It can't be written in SQL.
 pub const ROW_ID: &str = "\u{1}row id";
 
-/// A table of the database's own, whose rows can be changed.
+/// One of the database's own tables, whose rows can be changed.
 pub trait WritableTable: Send + Sync {
-    /// The same table with one more column at the end, [`ROW_ID`]: BIGINTs that say where rows are.
+    /// Returns the same table with one more column at the end, [`ROW_ID`]: BIGINTs that locate rows.
     fn with_row_ids(&self) -> Arc<TableDefinition>;
 
     /// Defaults and constraints.
@@ -65,18 +65,18 @@ pub trait WritableTable: Send + Sync {
 }
 
 impl TableDefinition {
-    /// Defaults and constraints, of tables whose rows can be changed.
+    /// Defaults and constraints of a table whose rows can be changed.
     pub fn rules(&self) -> Option<&TableRules> {
         self.writable.as_ref().map(|writable| writable.rules())
     }
 
-    /// True if both are versions of one table, without an ALTER TABLE between them.
+    /// Returns true if both are versions of one table, without an ALTER TABLE between them.
     pub fn has_same_definition(&self, other: &Self) -> bool {
-        // Versions of one history share their rules.
+        // All versions without such a change share their rules.
         self.rules().zip(other.rules()).is_some_and(|(own, others)| std::ptr::eq(own, others))
     }
 
-    /// A table; strings and binaries of the schema become view types, the only ones that plans carry.
+    /// Creates a table. Strings and binaries of the schema become view types, the only ones in plans.
     pub fn new(
         name: impl Into<String>,
         schema: SchemaRef,
@@ -100,7 +100,7 @@ impl TableDefinition {
         Self { name: name.into(), schema, statistics, handle, evaluates_filters: true, writable: None, sample: None }
     }
 
-    /// A table that exists but can't be used: statements that name it fail with `error`.
+    /// Creates a table that exists but can't be used: statements that name it fail with `error`.
     pub fn unusable(name: impl Into<String>, error: Error) -> Self {
         let statistics = Arc::new(TableStatistics::of_rows(0, false, 0));
         Self::new(name, Arc::new(Schema::empty()), statistics, Arc::new(Unusable(error)))
@@ -111,7 +111,7 @@ impl TableDefinition {
         self.handle::<Unusable>().map_or(Ok(()), |Unusable(error)| Err(error.clone()))
     }
 
-    /// What the executor scans, if it is of this type and there already.
+    /// Returns what the executor scans, if it has this type and is there already.
     pub fn handle<T: 'static>(&self) -> Option<&T> {
         match self.handle.downcast_ref::<LateHandle>() {
             Some(late) => late.0.get()?.downcast_ref(),
@@ -119,21 +119,21 @@ impl TableDefinition {
         }
     }
 
-    /// The same table, with the means to change its rows.
+    /// Returns the same table with changeable rows.
     #[must_use]
     pub fn with_writable(mut self, writable: Arc<dyn WritableTable>) -> Self {
         self.writable = Some(writable);
         self
     }
 
-    /// The same table, whose scans leave filters to the operators above.
+    /// Returns the same table with scans that leave filters to the operators above.
     #[must_use]
     pub fn without_filters(mut self) -> Self {
         self.evaluates_filters = false;
         self
     }
 
-    /// The same rows without constraints, for checking those.
+    /// Returns the same rows without constraints, for checking those.
     pub fn without_rules(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -146,7 +146,7 @@ impl TableDefinition {
         }
     }
 
-    /// The same table with a sample.
+    /// Returns the same table with a sample.
     #[must_use]
     pub fn with_sample(mut self, sample: Arc<dyn TableSample>) -> Self {
         self.sample = Some(sample);
@@ -160,7 +160,7 @@ impl fmt::Debug for TableDefinition {
     }
 }
 
-/// The view type of strings and binaries, every other type unchanged.
+/// Returns the view type of strings and binaries, every other type unchanged.
 pub fn as_view_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
@@ -172,17 +172,17 @@ pub fn as_view_type(data_type: &DataType) -> DataType {
 
 /// Finds tables by path: `FROM 'data/*.parquet'`, `read_parquet('x.parquet')`, `read_csv('x.csv')`.
 pub trait TableResolver: Send + Sync {
-    /// The table for a path or glob; `None` if the text doesn't look like one that this resolver serves.
+    /// Returns the table for a path or glob; `None` if the text doesn't look like one that this resolver serves.
     ///
-    /// Called each time the name is bound, so it should cache what it read from unchanged files.
+    /// Called whenever the name is bound, so it should cache what it read from unchanged files.
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>>;
 
-    /// [`TableResolver::resolve_path`] for several paths, in parallel if that helps.
+    /// Calls [`TableResolver::resolve_path`] for several paths, in parallel if that helps.
     fn resolve_paths(&self, paths: &[&str]) -> Vec<Option<Result<Arc<TableDefinition>>>> {
         paths.iter().map(|path| self.resolve_path(path)).collect()
     }
 
-    /// The table for paths or globs of files of a format, whatever their extensions are, read according to options.
+    /// Returns the table for paths or globs of files in a format, whatever their extensions, read according to options.
     fn table_of_format(&self, paths: &[&str], format: &str, options: &[CopyOption]) -> Result<Arc<TableDefinition>> {
         let _ = options;
         let unknown = || Err(Error::user(format!("{paths:?} can't be read as {format}")));
@@ -190,8 +190,8 @@ pub trait TableResolver: Send + Sync {
         table.unwrap_or_else(unknown)
     }
 
-    /// The table in CSV or JSON files, by paths or globs, read according to options. `expected` are the columns that
-    /// are wanted, for filling a table.
+    /// Returns the table in CSV or JSON files, by paths or globs, read according to options. When a table is to be
+    /// filled, `expected` has its columns.
     fn text_table(
         &self,
         paths: &[&str],
@@ -215,9 +215,9 @@ pub struct CopyOption {
 /// The value of a [`CopyOption`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OptionValue {
-    /// None: the name says it all (`HEADER`).
+    /// None: the name is enough (`HEADER`).
     Absent,
-    /// A text without quotes, a number or a flag.
+    /// Unquoted text, a number or a flag.
     Text(String),
     /// A list of texts.
     List(Vec<String>),
@@ -226,7 +226,7 @@ pub enum OptionValue {
 }
 
 impl OptionValue {
-    /// The value that an argument gives an option of this name.
+    /// Converts an argument to the value of an option of this name.
     pub fn of(option: &str, value: &Value, ty: &SqlType) -> Result<Self> {
         let text = |value: &Value, ty: &SqlType| match value {
             Value::Null => Err(Error::user(format!("{option} is NULL"))),
@@ -250,7 +250,7 @@ impl OptionValue {
     }
 }
 
-/// The paths given by an argument: one, or a list.
+/// Returns the paths given by an argument: one, or a list.
 pub fn paths_of(value: &Value) -> Option<Vec<&str>> {
     let texts = match value {
         Value::List(paths) => paths,
@@ -261,17 +261,17 @@ pub fn paths_of(value: &Value) -> Option<Vec<&str>> {
 }
 
 impl CopyOption {
-    /// An option with a text.
+    /// Creates an option with a text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.into(), value: OptionValue::Text(text.into()) }
     }
 
-    /// The value, if it is a single text.
+    /// Returns the value if it is a single text.
     pub fn word(&self) -> Option<&str> {
         if let OptionValue::Text(text) = &self.value { Some(text) } else { None }
     }
 
-    /// The value of an option that needs a single one.
+    /// Returns the value of an option that needs a single one.
     pub fn text(&self) -> Result<&str> {
         self.word().ok_or_else(|| match self.value {
             OptionValue::Absent => Error::user(format!("the option {} needs a value", self.name)),
@@ -279,7 +279,7 @@ impl CopyOption {
         })
     }
 
-    /// One value or several.
+    /// Returns one value or several.
     pub fn texts(&self) -> Result<&[String]> {
         match &self.value {
             OptionValue::List(texts) => Ok(texts),
@@ -288,7 +288,7 @@ impl CopyOption {
         }
     }
 
-    /// True or false; without a value true.
+    /// Returns true or false; true if there is no value.
     pub fn flag(&self) -> Result<bool> {
         let word = match &self.value {
             OptionValue::Absent => return Ok(true),

@@ -1,7 +1,7 @@
 //! Functions in FROM that stand for a table: `range(10)`, `godwit_settings()`.
 //!
 //! They are registered by name when a database is opened. A call is bound like a table: its arguments are folded to
-//! constants, and the function answers with the definition of a table, which is scanned as any other.
+//! constants, and the function returns the definition of a table, which is scanned like any other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::TableDefinition;
 /// An argument of a table function.
 #[derive(Debug, Clone)]
 pub struct Argument {
-    /// Its name, in lower case, if it was given one.
+    /// Its name in lower case, if it was given one.
     pub name: Option<String>,
     /// Its value.
     pub value: Value,
@@ -29,12 +29,12 @@ impl Argument {
     }
 }
 
-/// Makes a table of constant arguments.
+/// Creates a table from constant arguments.
 pub trait TableFunction: Send + Sync {
-    /// The table that a call means. `name` is the name in the call, in lower case.
+    /// Returns the table for a call. `name` is the name in the call, in lower case.
     fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>>;
 
-    /// What it takes, for people.
+    /// The arguments that it takes, for display.
     fn arguments(&self) -> &'static str {
         ""
     }
@@ -57,7 +57,7 @@ impl TableFunctions {
         self.0.keys().copied()
     }
 
-    /// Names and what they take, for people.
+    /// Names and arguments, for display.
     pub fn signatures(&self) -> impl Iterator<Item = (&'static str, String)> {
         self.0.iter().map(|(&name, function)| (name, format!("{name}({})", function.arguments())))
     }
