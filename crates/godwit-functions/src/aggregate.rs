@@ -1,4 +1,4 @@
-//! Aggregate functions: their names, arguments and types. The executor computes them, by their names.
+//! Aggregate functions: their names, arguments and types. The executor computes them by name.
 //!
 //! ```text
 //! count(*)                                     count()
@@ -15,43 +15,43 @@ use godwit_types::{SqlType, Value};
 use crate::arguments::{any_type, no_match};
 use crate::implementation::AggregateImplementation;
 
-/// Digits that the sum of decimals has more than they have.
+/// Additional digits of a sum of decimals.
 const SUM_DIGITS: u8 = 10;
 
-/// What a function takes and gives.
+/// The arguments of a function; then its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// A value, or none; how many rows there are in which it isn't NULL.
+    /// A value, or none; the number of rows in which it isn't NULL.
     Count,
-    /// A number; the sum in a type with more room. Or an INTERVAL.
+    /// A number; the sum, in a type with more room. Or an INTERVAL.
     Sum,
-    /// A number as it is; a DOUBLE. Or an INTERVAL, or a time; one.
+    /// A number, unchanged; a DOUBLE. Or an INTERVAL or a time; the same type.
     Mean,
-    /// A truth value; one.
+    /// A truth value; a truth value.
     Truth,
-    /// An integer; one of its type.
+    /// An integer; one of the same type.
     Bits,
-    /// So many numbers as DOUBLE; one.
+    /// This many numbers as DOUBLE; a DOUBLE.
     Doubles(usize),
-    /// Two numbers as DOUBLE; how many pairs there are.
+    /// Two numbers as DOUBLE; the number of pairs.
     CountOfPairs,
-    /// So many values; one of the first.
+    /// This many values; one of the first argument.
     Pick(usize),
-    /// So many values and a number; a list of so many of the first.
+    /// This many values and a number n; a list of n values of the first argument.
     PickMany(usize),
-    /// A value; one that lies between those of the group, if there is such a thing.
+    /// A value; one that lies between those of the group, if the type has such values.
     Between,
-    /// Likewise, at a fraction of the way; for a list of fractions, a list.
+    /// Likewise, at a given fraction of the way; for a list of fractions, a list.
     BetweenAt,
-    /// A value, at a fraction of the way; for a list of fractions, a list.
+    /// A value, at a given fraction of the way; for a list of fractions, a list.
     PickAt,
     /// A value; a list of them.
     List,
-    /// A value; how often each comes.
+    /// A value; how often each occurs.
     Histogram,
     /// A value; a DOUBLE that isn't NULL.
     Entropy,
-    /// Text, and a separator that may be missing; text.
+    /// Text, and an optional separator; text.
     Text,
 }
 
@@ -67,7 +67,7 @@ const FUNCTIONS: &[Function] = &[
     ("product", &[], Form::Doubles(1)),
     ("min", &[], Form::Pick(1)),
     ("max", &[], Form::Pick(1)),
-    // What `min`, `max`, `arg_min` and `arg_max` with a number behind their arguments are called in the plan.
+    // The names in plans of `min`, `max`, `arg_min` and `arg_max` with a number after their arguments.
     ("min_n", &[], Form::PickMany(1)),
     ("max_n", &[], Form::PickMany(1)),
     ("arg_min_n", &[], Form::PickMany(2)),
@@ -114,11 +114,11 @@ const FUNCTIONS: &[Function] = &[
     ("entropy", &[], Form::Entropy),
 ];
 
-/// Functions to which it doesn't matter how often a row comes.
+/// Functions for which repeated rows don't matter.
 const IGNORE_DUPLICATES: &[&str] =
     &["approx_count_distinct", "min", "max", "any_value", "bool_and", "bool_or", "bit_and", "bit_or"];
 
-/// Functions to which it matters in which order rows come.
+/// Functions for which the order of rows matters.
 const DEPEND_ON_ORDER: &[&str] = &[
     "array_agg",
     "string_agg",
@@ -136,10 +136,10 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().flat_map(|(name, aliases, _)| [*name].into_iter().chain(aliases.iter().copied()))
 }
 
-/// Each name with each way to call it.
+/// Each name with each of its signatures.
 pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
     FUNCTIONS.iter().flat_map(|&(name, aliases, form)| {
-        // Plans call these otherwise than users do.
+        // Plans and users have different names for these.
         let name = if matches!(form, Form::PickMany(_)) { name.trim_end_matches("_n") } else { name };
         let names = [name].into_iter().chain(aliases.iter().copied());
         names.flat_map(move |name| form.signatures(name).into_iter().map(move |signature| (name, signature)))
@@ -187,7 +187,7 @@ pub(crate) fn resolve(
 }
 
 impl Form {
-    /// Is the value that the function is about missing, so that it is the key of WITHIN GROUP?
+    /// True if the value to aggregate isn't an argument and so has to be the key of WITHIN GROUP.
     fn wants_key(self, name: &str, arguments: usize) -> bool {
         match self {
             Form::BetweenAt | Form::PickAt => arguments == 1,
@@ -195,7 +195,7 @@ impl Form {
         }
     }
 
-    /// The types that arguments are cast to, and the result's; `None` if the function doesn't take them.
+    /// Returns the types that arguments are cast to, and the result's; `None` if the function doesn't take them.
     fn types(self, arguments: &[ArgumentType<'_>]) -> Option<(Vec<SqlType>, SqlType)> {
         let any = || arguments.iter().map(any_type).collect::<Vec<_>>();
         let same = |ty: SqlType| (vec![ty.clone()], ty);
@@ -228,7 +228,7 @@ impl Form {
         })
     }
 
-    /// What the function takes, for messages.
+    /// The signatures of the function, for messages.
     fn signatures(self, name: &str) -> Vec<String> {
         let forms: &[&str] = match self {
             Form::Count => &["*", "value"],
@@ -249,7 +249,7 @@ impl Form {
     }
 }
 
-/// 64 bits have room for the sum of 2³¹ integers of 32 bits, and none to speak of for that of integers of 64.
+/// 64 bits have room for the sum of 2³¹ integers of 32 bits, but hardly for that of 64-bit integers.
 fn sum_types(value: &SqlType) -> Option<(Vec<SqlType>, SqlType)> {
     let same = |ty: SqlType| (vec![ty.clone()], ty);
     Some(match value {
@@ -285,7 +285,7 @@ fn doubles(arguments: &[ArgumentType<'_>]) -> Option<Vec<SqlType>> {
     arguments.iter().map(double).collect()
 }
 
-/// The type of values between those of a type.
+/// Returns the type of values between those of a type.
 fn continuous(value: &ArgumentType<'_>) -> SqlType {
     match value.ty {
         SqlType::Unknown => SqlType::Double,

@@ -1,9 +1,9 @@
-//! Arguments as the choice of a function sees them.
+//! Arguments as seen when a function is chosen.
 
 use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::{Context, SqlType, Value, cast_kind};
 
-/// What NULL is where nothing else is known.
+/// The type of NULL where nothing else determines it.
 pub(crate) fn settled(ty: SqlType) -> SqlType {
     match ty {
         SqlType::Unknown => SqlType::Integer,
@@ -12,7 +12,7 @@ pub(crate) fn settled(ty: SqlType) -> SqlType {
     }
 }
 
-/// The type of an argument that may have any.
+/// Returns the type of an argument that may have any.
 pub(crate) fn any_type(argument: &ArgumentType<'_>) -> SqlType {
     match argument.ty {
         SqlType::Unknown if argument.value.is_some_and(|value: &Value| !value.is_null()) => SqlType::Varchar,
@@ -20,12 +20,12 @@ pub(crate) fn any_type(argument: &ArgumentType<'_>) -> SqlType {
     }
 }
 
-/// Does an argument become this type by itself?
+/// Returns true if an argument is implicitly cast to this type.
 pub(crate) fn fits(argument: &ArgumentType<'_>, ty: &SqlType) -> bool {
     argument.ty == ty || cast_kind(argument.ty, ty).is_some_and(|cast| cast.context == Context::Implicit)
 }
 
-/// No form of a function takes the arguments: these are the forms that there are.
+/// The error if no form of a function takes the arguments: lists the existing forms.
 pub(crate) fn no_match<S: AsRef<str>>(forms: &[S]) -> NoFunction {
     NoFunction::NoMatch { signatures: forms.iter().map(|form| form.as_ref().to_owned()).collect() }
 }

@@ -1,4 +1,4 @@
-//! Names of the moment at which the statement began.
+//! Names for the time at which the statement began.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use godwit_types::SqlType;
 use crate::arguments::no_match;
 use crate::implementation::ScalarImplementation;
 
-/// Names, and how much of the moment they are.
+/// Names and their types, which determine how much of the time they show.
 const CLOCKS: [(&str, SqlType); 10] = [
     ("now", SqlType::TimestampTz),
     ("current_timestamp", SqlType::TimestampTz),
@@ -26,7 +26,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     CLOCKS.iter().map(|(name, _)| *name)
 }
 
-/// The clock of a name; `None` if that is none.
+/// Returns the clock of a name; `None` if there is none.
 pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Option<Result<ScalarMatch, NoFunction>> {
     let (_, ty) = CLOCKS.iter().find(|(known, _)| *known == name)?;
     if !arguments.is_empty() {

@@ -1,4 +1,4 @@
-//! Calls with constants, computed while planning.
+//! Constant folding of calls.
 
 use godwit_common::{ErrorKind, Result};
 use godwit_plan::{Expr, ExprKind, Volatility};
@@ -7,10 +7,10 @@ use godwit_types::Value;
 use crate::implementation::ScalarImplementation;
 use crate::kernel;
 
-/// Larger values stay calls.
+/// Calls with larger values aren't folded.
 const BYTES_MAX: usize = 64 << 10;
 
-/// The value of a call; `None` if it is left to the executor.
+/// Returns the value of a call; `None` if it is left to the executor.
 pub(crate) fn evaluate(call: &Expr) -> Option<Result<Value>> {
     let ExprKind::Call(function, arguments) = &call.kind else { return None };
     if function.volatility != Volatility::Immutable {
@@ -31,13 +31,13 @@ pub(crate) fn evaluate(call: &Expr) -> Option<Result<Value>> {
     };
     match computed {
         Ok(value) => (size_of(&value) <= BYTES_MAX).then_some(Ok(value)),
-        // Too long for a constant, not for a row.
+        // Too long for a constant, but not for a row.
         Err(error) if error.kind() == ErrorKind::Resource => None,
         Err(error) => Some(Err(error.at_span(call.span))),
     }
 }
 
-/// Bytes of what a value holds.
+/// Bytes held by a value.
 fn size_of(value: &Value) -> usize {
     let own = size_of_val(value);
     own + match value {

@@ -1,4 +1,4 @@
-//! Scalar functions over vectors: calls of the functions of `godwit-scalar`.
+//! Scalar functions over vectors: those of `godwit-scalar`.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use godwit_vector::sql::{Reader, vector_of_values};
 
 use crate::implementation::ScalarImplementation;
 
-/// The call of a function with some arguments.
+/// Resolves a call of a function with these arguments.
 pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> std::result::Result<ScalarMatch, NoFunction> {
     let (function, form) = godwit_scalar::choose(name, arguments)?;
     let nullable = form.may_be_null || !form.strict || arguments.iter().any(|argument| argument.nullable);
@@ -26,7 +26,7 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> std::result
     Ok(ScalarMatch { function, argument_types: form.arguments, ty: form.result, nullable })
 }
 
-/// The value of a call with constants, unless it is longer than `bytes_max`.
+/// Returns the value of a call with constants, unless it is longer than `bytes_max`.
 pub(crate) fn evaluate(kernel: &dyn Kernel, call: &Expr, arguments: &[Expr], bytes_max: usize) -> Result<Value> {
     let vector = |argument: &Expr| {
         let value = argument.as_literal().ok_or_else(|| Error::internal("an argument isn't constant"))?;

@@ -1,7 +1,7 @@
 //! Functions that take lambdas: `list_transform(list, x -> x + 1)`.
 //!
-//! The lambda's parameters are the element and its position, from 1; it may leave out the position. Before these,
-//! `list_reduce` gives what the elements so far have become.
+//! The lambda's parameters are the element and, optionally, its position, from 1. In `list_reduce`, the result so far
+//! comes before these.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use godwit_types::SqlType;
 use crate::arguments::{any_type, fits, settled};
 use crate::implementation::{LambdaForm, ScalarImplementation};
 
-/// (name, what becomes of the lambda's results).
+/// (name, use of the lambda's results).
 const FUNCTIONS: &[(&str, LambdaForm)] = &[
     ("list_transform", LambdaForm::Transform),
     ("array_transform", LambdaForm::Transform),
@@ -39,7 +39,7 @@ pub(crate) fn is_known(name: &str) -> bool {
     form_of(name).is_some()
 }
 
-/// Each function with each way to call it.
+/// Each function with each of its signatures.
 pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
     names().flat_map(|name| signatures_of(name).into_iter().map(move |signature| (name, signature)))
 }
@@ -62,7 +62,7 @@ fn mismatch(name: &str) -> NoFunction {
     NoFunction::NoMatch { signatures: signatures_of(name) }
 }
 
-/// The types of the parameters of each argument that is a lambda.
+/// Returns the types of the parameters of each argument that is a lambda.
 pub(crate) fn parameters(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Vec<Vec<SqlType>>, NoFunction> {
     if !is_known(name) {
         return Ok(vec![Vec::new(); arguments.len()]);
@@ -81,13 +81,13 @@ pub(crate) fn parameters(name: &str, arguments: &[ArgumentType<'_>]) -> Result<V
     Ok(of_arguments)
 }
 
-/// What a function is called with.
+/// The arguments of a call.
 struct Call {
     form: LambdaForm,
     element: SqlType,
     /// Parameters of the lambda.
     wanted: usize,
-    /// The type of the value that a reduction begins with, if one is given.
+    /// The type of the initial value of a reduction, if one is given.
     initial: Option<SqlType>,
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Scal
     let function = ScalarFunction {
         name: name.into(),
         volatility: Volatility::Immutable,
-        // NULL for no list; a lambda is never NULL. A reduction may begin with NULL.
+        // A NULL list gives NULL; a lambda is never NULL. A reduction may begin with NULL.
         strict: arguments.len() == 2,
         may_fail: true,
         implementation: Arc::new(ScalarImplementation::Lambda(form)),

@@ -1,4 +1,4 @@
-//! Which functions SQL has, for the binder, and what computes them, for the executor.
+//! The functions of SQL, for the binder, and their implementations, for the executor.
 //!
 //! ```text
 //! Registry ── names, types of arguments ──► matches: argument types, result type, properties      (for the binder)

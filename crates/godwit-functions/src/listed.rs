@@ -1,8 +1,8 @@
-//! The functions that aren't in the registry of scalar kernels, for whoever lists functions.
+//! The functions outside the registry of scalar kernels, for listings of functions.
 
 use crate::{aggregate, clock, lambda, rows, window};
 
-/// What a function computes its value from.
+/// The rows from which a function computes its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedKind {
     /// One row.
@@ -13,18 +13,18 @@ pub enum ListedKind {
     Window,
 }
 
-/// A way to call a function.
+/// A signature of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// Its name.
     pub name: &'static str,
-    /// What it computes its value from.
+    /// The rows from which it computes its value.
     pub kind: ListedKind,
     /// Name and arguments.
     pub signature: String,
 }
 
-/// Aggregates, functions of windows and lambdas, and those of the moment.
+/// Returns aggregates, window functions, functions with lambdas, and those of the current time.
 pub fn listed_functions() -> Vec<Listed> {
     let aggregates = aggregate::signatures().map(|(name, signature)| (name, ListedKind::Aggregate, signature));
     let windows = window::signatures().map(|(name, signature)| (name, ListedKind::Window, signature));

@@ -1,4 +1,4 @@
-//! Operators on bits, which the plan calls as functions.
+//! Bit operators, which the plan calls as functions.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ const OF_BITS: [(&str, Operator); 6] = [
     (">>", Operator::ShiftRight),
 ];
 
-/// The operator that turns all bits.
+/// The operator that inverts all bits.
 const COMPLEMENT: &str = "~";
 
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     OF_BITS.iter().map(|(name, _)| *name).chain([COMPLEMENT])
 }
 
-/// The operator of a name; `None` if that is none.
+/// Returns the operator of a name; `None` if there is none.
 pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Option<Result<ScalarMatch, NoFunction>> {
-    // Strings of bits have functions of these names.
+    // BIT has functions of these names.
     if arguments.iter().any(|argument| *argument.ty == SqlType::Bit) {
         return None;
     }
@@ -37,7 +37,7 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Option<Resu
     (name == COMPLEMENT).then(|| complement(arguments))
 }
 
-/// An operator on arguments of one type, which is the result's as well.
+/// Returns an operator on arguments of one type, which is also the result's.
 fn operator(name: &str, op: Operator, ty: &SqlType, arguments: &[ArgumentType<'_>]) -> ScalarMatch {
     let function = ScalarFunction {
         name: name.into(),
@@ -61,7 +61,7 @@ fn on_bits(name: &str, op: Operator, arguments: &[ArgumentType<'_>]) -> Result<S
     Ok(operator(name, op, &ty, arguments))
 }
 
-/// `~`: all bits turned.
+/// `~`: inverts all bits.
 fn complement(arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction> {
     let [argument] = arguments else { return Err(no_match(&["~ BIGINT"])) };
     let ty = match argument.ty {

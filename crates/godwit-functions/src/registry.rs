@@ -8,7 +8,7 @@ use godwit_types::{SqlType, Value};
 use crate::rows::{self, RowFunction};
 use crate::{aggregate, clock, evaluate, kernel, lambda, operators, window};
 
-/// The functions of SQL, and those that a session has besides, such as `nextval`.
+/// The functions of SQL, and those added by a session, such as `nextval`.
 #[derive(Default)]
 pub struct Registry {
     of_session: Vec<RowFunction>,

@@ -1,4 +1,4 @@
-//! Functions of our own that compute one value after the other, with the meaning that `godwit-types` gives them.
+//! Functions that compute one value at a time, with the semantics of `godwit-types`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,7 +9,7 @@ use godwit_types::{SqlType, Value};
 use crate::arguments::fits;
 use crate::implementation::{ScalarImplementation, ValueFunction};
 
-/// One form of a function of the values of a row; a name may have several, which take another number of arguments each.
+/// One form of a function of a row's values. A name may have several, with different numbers of arguments.
 #[derive(Clone)]
 pub struct RowFunction {
     /// The name.
@@ -20,19 +20,19 @@ pub struct RowFunction {
     pub result: SqlType,
     /// How often a call has to be evaluated.
     pub volatility: Volatility,
-    /// Looks at the arguments that are constants, `None` for the others, when a statement is planned.
+    /// Checks the constant arguments (`None` for the others) when a statement is planned.
     pub check: Option<Check>,
-    /// The value.
+    /// Computes the value.
     pub compute: ValueFunction,
 }
 
-/// Says why a call can't be right.
+/// Returns why a call can't be right.
 pub type Check = Arc<dyn Fn(&[Option<&Value>]) -> Result<()> + Send + Sync>;
 
 /// The functions that need no session.
 pub(crate) static BUILT_IN: LazyLock<Vec<RowFunction>> = LazyLock::new(|| {
     vec![
-        // Not while planning: it would fail though no row comes by.
+        // Not folded: folding would fail even if there is no row.
         function("error", &[SqlType::Varchar], SqlType::Varchar, Volatility::Stable, fail),
         function("version", &[], SqlType::Varchar, Volatility::Stable, version),
     ]
@@ -48,7 +48,7 @@ fn function(
     RowFunction { name, arguments: arguments.to_vec(), result, volatility, check: None, compute: Arc::new(compute) }
 }
 
-/// The call of one of the forms.
+/// Resolves a call of one of the forms.
 pub(crate) fn resolve(
     forms: &[&RowFunction],
     arguments: &[ArgumentType<'_>],
@@ -89,7 +89,7 @@ fn misplaced(name: &str) -> Error {
     Error::internal(format!("{name} of other types than its own"))
 }
 
-/// `error(message)`: fails for each row that comes by.
+/// `error(message)`: fails for each row.
 fn fail(arguments: &[Value]) -> Result<Value> {
     match arguments {
         [Value::Text(message)] => Err(Error::user(message.as_ref())),

@@ -1,4 +1,4 @@
-//! Which function a call is, what it gives, and what constants become.
+//! Resolution of calls, their results, and constant folding.
 
 use std::sync::Arc;
 
@@ -198,7 +198,7 @@ fn sessions_have_functions_of_their_own() {
     assert!(matches!(found("'t'"), Err(NoFunction::BadArgument { argument: Some(0), .. })));
 }
 
-/// A call with constants as the binder has it, and what planning makes of it; `NULL` is NULL.
+/// A call with constants as the binder makes it, and the result of planning it; `NULL` is NULL.
 fn evaluated(name: &str, values: &[(&str, SqlType)]) -> Option<Result<String, Error>> {
     let registry = Registry::default();
     let literal = |(text, ty): &(&str, SqlType)| match *text {
@@ -230,7 +230,7 @@ fn constants_are_computed() {
     assert_eq!(call("date_diff", &moments).unwrap().unwrap(), "60");
     let error = call("split_part", &[("a", Varchar), (",", Varchar), ("0", Integer)]).unwrap().unwrap_err();
     assert_eq!((error.code(), error.span()), (SqlState::INVALID_PARAMETER_VALUE, Some(Span::new(1, 2))));
-    // What isn't the same with each call, fails where it stands, or may be large stays a call.
+    // Calls that differ each time, that fail, or whose result may be large aren't folded.
     assert!(call("random", &[]).is_none());
     assert!(call("error", &[("x", Varchar)]).is_none());
     assert_eq!(call("repeat", &[("x", Varchar), ("3", Integer)]).unwrap().unwrap(), "xxx");

@@ -7,16 +7,16 @@ use godwit_types::{SqlType, common_type};
 
 use crate::arguments::{any_type, settled};
 
-/// What a function takes and gives.
+/// The arguments or the result of a function.
 #[derive(Clone, Copy)]
 enum Form {
-    /// Nothing, for a number.
+    /// No arguments; a number.
     Number,
-    /// Nothing, for a share.
+    /// No arguments; a fraction.
     Share,
     /// A number of buckets.
     Buckets,
-    /// A value, how far it is, and what there is beyond the ends.
+    /// A value, an offset, and the value beyond the ends.
     Shift,
     /// A value and its number in the frame.
     PickNth,
@@ -68,7 +68,7 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Wind
     Ok(WindowMatch { function, argument_types, ty, nullable })
 }
 
-/// Each function with each way to call it.
+/// Each function with each of its signatures.
 pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
     FUNCTIONS.iter().flat_map(|&(name, form)| form.signatures(name).into_iter().map(move |signature| (name, signature)))
 }
