@@ -10,7 +10,7 @@
 //!             text/           reads and writes it as PostgreSQL does
 //!             convert.rs      casts it
 //!             compare.rs      puts it in order
-//!             order_key.rs    keys for comparing representations
+//!             order_key.rs    what stands for it where representations are compared
 //!             literal.rs      numbers of a statement
 //!             definition.rs   a type as text, to be kept
 //!             interval.rs     arithmetic with intervals, on the days of calendar.rs
