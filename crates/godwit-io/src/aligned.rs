@@ -1,4 +1,4 @@
-//! Buffers that start at a multiple of [`ALIGNMENT_BYTES`], as direct I/O wants them.
+//! Buffers that start at a multiple of [`ALIGNMENT_BYTES`], as direct I/O requires.
 
 use std::ops::{Deref, DerefMut};
 use std::slice;
@@ -11,12 +11,12 @@ struct Block([u8; ALIGNMENT_BYTES]);
 
 const _: () = assert!(align_of::<Block>() == ALIGNMENT_BYTES && size_of::<Block>() == ALIGNMENT_BYTES);
 
-/// Bytes, initially zero, whose address and number are multiples of [`ALIGNMENT_BYTES`].
+/// Bytes, initially zero, whose address and length are multiples of [`ALIGNMENT_BYTES`].
 #[derive(Default)]
 pub struct AlignedBuffer(Vec<Block>);
 
 impl AlignedBuffer {
-    /// A buffer of at least `bytes` bytes.
+    /// Creates a buffer of at least `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
         Self(vec![Block([0; ALIGNMENT_BYTES]); bytes.div_ceil(ALIGNMENT_BYTES)])
     }

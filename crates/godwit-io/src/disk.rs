@@ -1,9 +1,9 @@
 //! Temporary files on a real file system.
 //!
-//! A direct file is opened for direct I/O, so that spilled pages don't stay in the page cache as a second copy of our
-//! memory. Some file systems refuse that when the file is opened, others at the first request; the first block is
-//! written as a test. Where direct I/O is refused, the kernel is told after each write that the pages may go. A cached
-//! file leaves all to the page cache.
+//! A direct file is opened for direct I/O, so spilled pages don't stay in the page cache as a second copy of our
+//! memory. Some file systems refuse that when the file is opened, others at the first request, so the first block is
+//! written as a test. Where direct I/O is refused, the kernel is told after each write that it may drop the pages. A
+//! cached file leaves everything to the page cache.
 
 use std::fs;
 use std::io;
@@ -22,9 +22,9 @@ const NAME_ATTEMPTS_MAX: u32 = 16;
 /// Creates temporary files on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskFiles {
-    /// Past the page cache: what is written leaves memory.
+    /// Bypasses the page cache: what is written leaves memory.
     Direct,
-    /// Through the page cache: faster while the system has memory to spare, which then holds what was written.
+    /// Uses the page cache: faster while the system has memory to spare, which then holds what was written.
     Cached,
 }
 
@@ -46,7 +46,7 @@ impl TemporaryFiles for DiskFiles {
     }
 }
 
-/// Opens a file past the page cache; `None` if the file system can't.
+/// Opens a file for direct I/O; `None` if the file system doesn't support it.
 #[cfg(target_os = "linux")]
 fn open_direct(directory: &Path) -> io::Result<Option<OwnedFd>> {
     #[repr(C, align(4096))]
@@ -77,7 +77,7 @@ fn open_unnamed(directory: &Path, extra: OFlags) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
         Ok(descriptor) => return Ok(descriptor),
-        // Not every file system has files without a name, and an old kernel takes the flag for "open a directory".
+        // Not every file system supports unnamed files, and an old kernel takes the flag for "open a directory".
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => {}
         Err(error) => return Err(error.into()),
     }
@@ -107,7 +107,7 @@ fn create_and_unlink(directory: &Path, flags: OFlags, mode: Mode) -> io::Result<
 
 struct DiskFile {
     descriptor: OwnedFd,
-    /// Written pages are dropped from the page cache.
+    /// True if written pages are dropped from the page cache.
     drops_cache: bool,
 }
 
@@ -157,7 +157,7 @@ impl File for DiskFile {
 }
 
 impl DiskFile {
-    /// Advice only: what the kernel doesn't drop costs memory that it can reclaim, so a refusal isn't an error.
+    /// Advice only: pages that the kernel doesn't drop cost memory that it can reclaim, so a refusal isn't an error.
     #[cfg(target_os = "linux")]
     fn drop_from_page_cache(&self, offset: u64, bytes: u64) {
         let _ = rustix::fs::fadvise(

@@ -1,4 +1,4 @@
-//! Files that must survive: of a database and its log.
+//! Files that must survive a crash: those of a database and its log.
 //!
 //! ```text
 //!   godwit-storage ──► FileSystem (open, remove) ──► DurableFile (read_at, write_at, truncate, sync)
@@ -6,8 +6,8 @@
 //!                        └─ SimulatedDisk            in memory; loses what wasn't synced when the test pulls the plug
 //! ```
 //!
-//! Written data is certain to be there after a crash only when a `sync` that began later has returned. Before that, any
-//! part of it may be there or not, in any order.
+//! Written data is certain to survive a crash only once a `sync` that began after the write has returned. Until then,
+//! any part of it may be on disk or not, in any order.
 
 use std::fs;
 use std::io;
@@ -21,47 +21,46 @@ use rustix::io::Errno;
 
 /// A named file, shared by threads.
 pub trait DurableFile: Send + Sync {
-    /// Fills `buffer` from `offset`; an end of file before that is an error.
+    /// Fills `buffer` from `offset`; an end of file before it is full is an error.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Writes all of `buffer` at `offset`, and makes the file longer if it ends before that.
+    /// Writes all of `buffer` at `offset`, extending the file if needed.
     fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()>;
 
-    /// A hint that these bytes will be read soon.
+    /// Hints that these bytes will be read soon.
     fn will_need(&self, _offset: u64, _bytes: u64) {}
 
     /// The length.
     fn bytes(&self) -> io::Result<u64>;
 
-    /// Cuts or extends the file to `bytes`.
+    /// Truncates or extends the file to `bytes`.
     fn truncate(&self, bytes: u64) -> io::Result<()>;
 
-    /// Returns when everything written is on the disk. After an error, the state of the disk is unknown: the file has
-    /// to be read again from the start.
+    /// Returns when everything written is on disk. After an error, the state of the disk is unknown: the file has to be
+    /// read again from the start.
     fn sync(&self) -> io::Result<()>;
 }
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
-    /// The file exists; others may read it, too.
+    /// For an existing file, which others may read, too.
     Read,
-    /// The file exists; it isn't open elsewhere.
+    /// For an existing file that isn't open elsewhere.
     Write,
-    /// As `Write`, for a file that doesn't exist. Its name is on the disk when the call returns.
+    /// As `Write`, for a file that doesn't exist yet. Its name is on disk when the call returns.
     Create,
 }
 
-/// Where files with a name are.
+/// Opens and removes named files.
 pub trait FileSystem: Send + Sync {
-    /// Opens a file. A file that another process has open in a way that excludes this one is an error of kind
-    /// `WouldBlock`.
+    /// Opens a file. If another process has it open in a way that excludes this one, the error is of kind `WouldBlock`.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DurableFile>>;
 
     /// True if a file of that name exists.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
-    /// Removes a file; its absence is on the disk when the call returns.
+    /// Removes a file; its absence is on disk when the call returns.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
@@ -79,7 +78,7 @@ impl FileSystem for DiskSystem {
             OpenMode::Write | OpenMode::Create => FlockOperation::NonBlockingLockExclusive,
         };
         match rustix::fs::flock(file.as_fd(), lock) {
-            // Some network file systems have no locks; there the user has to be careful.
+            // Some network file systems have no locks; there, the user has to be careful.
             Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS) => {}
             Err(error) => return Err(error.into()),
         }
@@ -99,7 +98,7 @@ impl FileSystem for DiskSystem {
     }
 }
 
-/// A name is on the disk when its folder is.
+/// Syncs a file's folder, which puts the file's name on disk.
 pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::File::open(folder)?.sync_all()

@@ -1,4 +1,4 @@
-//! Files of users: what statements name by path.
+//! Users' files, which statements name by path.
 //!
 //! ```text
 //!   COPY, EXPORT, scans, globs ──► Files ─┬─ open ───► Input: a file, read at any place; or a stream, read once
@@ -9,8 +9,8 @@
 //!                                           └─ ReadFaults      real files, some reads of which fail
 //! ```
 //!
-//! Neither a failure nor the end of the process nor a power failure leaves part of a new file under its name, and a
-//! file that is replaced is there until the new one is whole.
+//! Neither a failure nor the end of the process nor a power failure leaves part of a new file under its name. A file
+//! that is replaced stays until the new one is complete.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -19,64 +19,65 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What is at a path.
+/// The kind of object at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// Bytes that can be read at any offset, any number of times.
     File,
     /// A folder.
     Folder,
-    /// A pipe, a terminal or another device: what is read from it is gone.
+    /// A pipe, a terminal or another device: bytes can be read only once.
     Stream,
 }
 
-/// Metadata of a file, without opening it; for a link, that of its target.
+/// Metadata of a file, read without opening it; for a link, that of its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileMetadata {
     /// What it is.
     pub kind: FileKind,
-    /// The length; 0 if it has none.
+    /// The length; 0 if there is none.
     pub bytes: u64,
-    /// When its content was last changed, if the file system says so.
+    /// When the content was last changed, if the file system knows.
     pub modified: Option<SystemTime>,
-    /// The same for all names of a file, and for no other file.
+    /// The same for all names of a file, and different for all other files.
     pub identity: (u64, u64),
 }
 
-/// Where statements find files and put them.
+/// Access to the files that statements read and write.
 pub trait Files: fmt::Debug + Send + Sync {
-    /// What is at a path; links are followed.
+    /// Returns the metadata of a path; links are followed.
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata>;
 
-    /// The paths of everything in a folder, ordered by name.
+    /// Returns the paths of everything in a folder, ordered by name.
     fn entries(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
 
-    /// Opens a path for reading. A stream that this process already reads is an error of kind `ResourceBusy`: two
-    /// readers would each get a part of it.
+    /// Opens a path for reading. A stream that this process already reads is an error of kind `ResourceBusy`: each
+    /// reader would get only part of it.
     fn open(&self, path: &Path) -> io::Result<Input>;
 
     /// Begins a file that will have this name; an existing file of that name stays until the commit. If the name is
-    /// that of a link, the file is its target. Streams are written in place: what is written to them is there at once.
+    /// that of a link, its target is replaced. Streams are written in place: their content is visible at once.
     fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>>;
 
     /// Creates a folder and its missing parents.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
 
-    /// True if it supports URLs of this scheme.
+    /// Returns true if URLs of this scheme are supported.
     fn reaches(&self, _scheme: &str) -> bool {
         false
     }
 
-    /// The same files for the planning of one table, in which each is looked up once; `None`: lookups cost nothing.
+    /// Returns a view of the files for planning one table, which looks up each file only once; `None`: lookups cost
+    /// nothing.
     fn view(&self) -> Option<Arc<dyn Files>> {
         None
     }
 
-    /// Announces that these files will be opened soon, in this order. Only advice.
+    /// Announces that these files will be opened soon, in this order. A hint only.
     fn will_open(&self, _paths: &[PathBuf]) {}
 }
 
-/// The scheme of a URL, such as `https`; `None`: the text is a local path.
+/// Returns the scheme of a URL, such as `https`; `None`: the text is a local path.
 pub fn url_scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -84,7 +85,7 @@ pub fn url_scheme(text: &str) -> Option<&str> {
     is_scheme.then_some(scheme)
 }
 
-/// What was opened for reading.
+/// A file or stream opened for reading.
 pub enum Input {
     /// A file.
     File(Arc<dyn InputFile>),
@@ -93,7 +94,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// Reads from front to back.
+    /// Returns a reader from front to back.
     pub fn reader(self) -> Box<dyn Read + Send> {
         match self {
             Input::File(file) => Box::new(InputReader { file, offset: 0 }),
@@ -102,15 +103,16 @@ impl Input {
     }
 }
 
-/// A file open for reading, shared by threads. It stays as it was opened, even if another file gets its name.
+/// A file open for reading, shared by threads. It keeps the content that it had when opened, even if another file gets
+/// its name.
 pub trait InputFile: fmt::Debug + Send + Sync {
     /// The length when it was opened.
     fn bytes(&self) -> u64;
 
-    /// Reads some bytes from `offset` on; none at the end of the file.
+    /// Reads some bytes at `offset`; none at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Fills `buffer` from `offset`; an end of file before that is an error.
+    /// Fills `buffer` from `offset`; an end of file before it is full is an error.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while done < buffer.len() {
@@ -124,27 +126,28 @@ pub trait InputFile: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Announces that these bytes will be read soon. Only advice: it may be ignored.
+    /// Announces that these bytes will be read soon. A hint only, which may be ignored.
     fn will_need(&self, _offset: u64, _bytes: u64) {}
 
-    /// Announces several ranges, of which neighbours may be read at once.
+    /// Announces several ranges; neighbouring ones may be read together.
     fn will_need_all(&self, ranges: &[Range<u64>]) {
         ranges.iter().for_each(|range| self.will_need(range.start, range.end - range.start));
     }
 
-    /// Announces that ranges will probably be needed, in a while. This isn't withdrawn, but forgotten.
+    /// Announces that ranges will probably be needed after a while. Such hints expire and aren't withdrawn.
     fn may_need(&self, _ranges: &[Range<u64>]) {}
 
-    /// Withdraws an announcement of these ranges by [`InputFile::will_need_all`].
+    /// Withdraws an announcement made by [`InputFile::will_need_all`].
     fn wont_need(&self, _ranges: &[Range<u64>]) {}
 
-    /// True if each read takes some milliseconds, however short it is: its readers announce their needs long before.
+    /// Returns true if each read takes some milliseconds, however short it is, so readers should announce reads well
+    /// ahead.
     fn is_remote(&self) -> bool {
         false
     }
 }
 
-/// Reads on from a position of its own.
+/// Reads sequentially from its own position.
 pub struct InputReader {
     file: Arc<dyn InputFile>,
     offset: u64,
@@ -165,8 +168,8 @@ impl Read for InputReader {
     }
 }
 
-/// A file that is being written. If it is dropped before [`NewFile::commit`], it never existed.
+/// A file being written. If it is dropped before [`NewFile::commit`], it never existed.
 pub trait NewFile: Write + Send {
-    /// Gives the file its name. When it returns, content and name are on the disk. Nothing is written after it.
+    /// Gives the file its name. When it returns, content and name are on disk. Nothing may be written afterwards.
     fn commit(&mut self) -> io::Result<()>;
 }

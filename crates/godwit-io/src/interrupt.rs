@@ -1,7 +1,7 @@
 //! Waits that end when a statement has to stop.
 //!
-//! [`Files`](crate::Files) knows no statements, and waits for a network may take minutes. A thread that works on a
-//! statement registers it; code that waits asks whether to go on.
+//! [`Files`](crate::Files) doesn't know about statements, and waiting for a network may take minutes. A thread that
+//! works on a statement registers its interrupt, and code that waits checks it.
 
 use std::cell::RefCell;
 use std::io;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A source of interrupts.
 pub trait Interrupt: Send + Sync {
-    /// True once the work has to stop.
+    /// Returns true once the work has to stop.
     fn is_interrupted(&self) -> bool;
 }
 
@@ -20,13 +20,13 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<dyn Interrupt>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`; waits of this thread in it end when `interrupt` says so.
+/// Runs `work`; waits of this thread within it end when `interrupt` says so.
 pub fn interruptible<T>(interrupt: Arc<dyn Interrupt>, work: impl FnOnce() -> T) -> T {
     let _restored = Restored(CURRENT.replace(Some(interrupt)));
     work()
 }
 
-/// The interrupt of this thread, for threads that help it.
+/// Returns the interrupt of this thread, for threads that help it.
 pub fn current_interrupt() -> Option<Arc<dyn Interrupt>> {
     CURRENT.with_borrow(Clone::clone)
 }
@@ -40,7 +40,7 @@ impl Drop for Restored {
     }
 }
 
-/// Fails if the work of this thread has to stop. Not with kind `Interrupted`, which readers take as a reason to retry.
+/// Fails if the work of this thread has to stop. The error isn't of kind `Interrupted`, on which readers would retry.
 pub fn check_interrupt() -> io::Result<()> {
     let is_interrupted = CURRENT.with_borrow(|current| current.as_ref().is_some_and(|it| it.is_interrupted()));
     if is_interrupted { Err(io::Error::other(INTERRUPTED)) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! The interface to files: temporary files, as below; the files of a database, which must survive (durable.rs); and
+//! The interface to files: temporary files, as below; database files, which must survive a crash (durable.rs); and
 //! users' files, which statements name by path (files.rs).
 //!
 //! ```text
@@ -11,10 +11,10 @@
 //!                        └─ SequentialQueue        one after the other, by the calls of File
 //! ```
 //!
-//! Requests are whole blocks: offset, length and the address of the buffer are multiples of [`ALIGNMENT_BYTES`], so
-//! that the file can be opened for direct I/O. A call returns when all its bytes are transferred. A batch borrows its
-//! buffers and returns when all its requests are done, so that buffers in flight needn't be tracked: a thread
-//! that wants to do something else meanwhile leaves batches to another thread.
+//! Requests are whole blocks: offset, length and buffer address are multiples of [`ALIGNMENT_BYTES`], so the file can
+//! be opened for direct I/O. A call returns when all its bytes are transferred. A batch borrows its buffers and returns
+//! when all its requests are done, so buffers in flight needn't be tracked. A thread with other work to do leaves
+//! batches to another thread.
 
 mod aligned;
 mod disk;
@@ -45,41 +45,41 @@ pub use read_faults::{ReadFault, ReadFaults};
 pub use simulated::{Fault, SimulatedFiles};
 pub use simulated_disk::{DiskFault, SimulatedDisk};
 
-/// What offsets, lengths and buffer addresses are multiples of: the largest block size of common disks.
+/// Alignment of offsets, lengths and buffer addresses: the largest block size of common disks.
 pub const ALIGNMENT_BYTES: usize = 4096;
 
-/// A file, shared by threads. Requests on different ranges may run at the same time.
+/// A file shared by threads. Requests on different ranges may run concurrently.
 pub trait File: Send + Sync {
-    /// Fills `buffer` from `offset`; an end of file before that is an error.
+    /// Fills `buffer` from `offset`; an end of file before it is full is an error.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Writes all of `buffer` at `offset`, and makes the file longer if it ends before that.
+    /// Writes all of `buffer` at `offset`, extending the file if needed.
     fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Cuts or extends the file to `bytes`.
+    /// Truncates or extends the file to `bytes`.
     fn truncate(&self, bytes: u64) -> io::Result<()>;
 
-    /// Returns when everything written is on the disk.
+    /// Returns when everything written is on disk.
     fn sync(&self) -> io::Result<()>;
 
-    /// The descriptor by which the system reads and writes at any offset, if the file has one and needs no work after a
-    /// write.
+    /// Returns the descriptor through which the system reads and writes at any offset, if the file has one and needs no
+    /// work after a write.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 }
 
-/// Where temporary files come from.
+/// Creates temporary files.
 pub trait TemporaryFiles: Send + Sync {
     /// Creates an empty file on the file system of `directory`, which is created if it doesn't exist. The file has no
-    /// name: it goes with the last handle, even if the process is killed.
+    /// name: it disappears with its last handle, even if the process is killed.
     fn create(&self, directory: &Path) -> io::Result<Box<dyn File>>;
 
-    /// Bytes that may still be written to the file system of `directory`, which exists.
+    /// Returns the bytes that may still be written to the file system of `directory`, which exists.
     fn available_bytes(&self, directory: &Path) -> io::Result<u64>;
 }
 
-/// Catches requests that direct I/O would refuse on some file systems and not on others.
+/// Catches requests that direct I/O would refuse on some file systems but not on others.
 fn assert_aligned(address: *const u8, bytes: usize, offset: u64) {
     assert!(
         address.addr().is_multiple_of(ALIGNMENT_BYTES)

@@ -6,7 +6,7 @@
 //!             next to it, which goes when the file is dropped                          one, then renamed over it
 //! ```
 //!
-//! A file without a name goes with the process, even if that is killed.
+//! An unnamed file disappears with the process, even if it is killed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -26,10 +26,10 @@ use rustix::io::Errno;
 use crate::durable::sync_folder_of;
 use crate::{DiskSystem, FileKind, FileMetadata, Files, Input, InputFile, NewFile};
 
-/// Links that are followed from a name, as many as the kernel follows.
+/// Maximum number of links followed from a name; the same as the kernel's.
 const LINKS_MAX: usize = 40;
 
-/// Permissions of a new file, before the user's mask is taken off.
+/// Permissions of a new file, before the user's mask is applied.
 #[cfg(target_os = "linux")]
 const NEW_FILE_MODE: u32 = 0o666;
 
@@ -110,7 +110,7 @@ impl InputFile for LocalInput {
     }
 }
 
-/// A stream that is being read, exclusively in this process.
+/// A stream being read, by only one reader in this process.
 struct Stream {
     file: File,
     _claim: Claim,
@@ -144,13 +144,13 @@ impl Drop for Claim {
 
 /// The target of a path to write to.
 enum Target {
-    /// A descriptor of this process, such as `/dev/stdout`: opened, whatever it is.
+    /// A descriptor of this process, such as `/dev/stdout`: opened, whatever it refers to.
     Descriptor(File),
     /// A name that isn't a link.
     Path(PathBuf),
 }
 
-/// Follows links from a path, also to a target that doesn't exist yet.
+/// Follows the links of a path, even to a target that doesn't exist yet.
 fn target_of(path: &Path) -> io::Result<Target> {
     let descriptors = PathBuf::from(format!("/proc/{}/fd", std::process::id()));
     let mut path = path.to_owned();
@@ -167,7 +167,7 @@ fn target_of(path: &Path) -> io::Result<Target> {
     Err(Errno::LOOP.into())
 }
 
-/// A file that continues where the descriptor is, for those that the program itself writes to; others are appended to.
+/// Opens a descriptor to write at its current position, if the program itself writes to it; others are appended to.
 fn open_descriptor(path: &Path) -> io::Result<File> {
     let own = match path.file_name().and_then(|name| name.to_str()) {
         Some("1") => io::stdout().as_fd().try_clone_to_owned()?,
@@ -177,7 +177,7 @@ fn open_descriptor(path: &Path) -> io::Result<File> {
     Ok(own.into())
 }
 
-/// Targets that can't appear as a whole: pipes, devices, open descriptors.
+/// A target that can't appear as a whole: a pipe, a device, an open descriptor.
 struct InPlace(File);
 
 impl Write for InPlace {
@@ -198,14 +198,14 @@ impl NewFile for InPlace {
 
 struct LocalNewFile {
     file: File,
-    /// The name that it gets.
+    /// Its name after the commit.
     path: PathBuf,
-    /// The name that it has before the commit, if the file system has no files without one.
+    /// Its name before the commit, if the file system doesn't support unnamed files.
     hidden: Option<PathBuf>,
 }
 
 impl LocalNewFile {
-    /// `permissions` are those of the file that it replaces.
+    /// Creates the file. `permissions` are those of the file that it replaces.
     fn create(path: PathBuf, permissions: Option<Permissions>) -> io::Result<Self> {
         path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         let (file, hidden) = match create_unnamed(folder_of(&path))? {
@@ -222,7 +222,7 @@ impl LocalNewFile {
         Ok(new)
     }
 
-    /// Links a file without a name under `name`, which must be free.
+    /// Links an unnamed file under `name`, which must be free.
     fn link(&self, name: &Path) -> io::Result<()> {
         Ok(rustix::fs::linkat(CWD, link_to(&self.file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
     }
@@ -260,24 +260,24 @@ impl NewFile for LocalNewFile {
 impl Drop for LocalNewFile {
     fn drop(&mut self) {
         if let Some(hidden) = &self.hidden {
-            // A failure can't be reported any more; its cause has been.
+            // A failure can't be reported any more; its cause already was.
             let _ = fs::remove_file(hidden);
         }
     }
 }
 
-/// A file without a name that can be given one later; `None` if the system has no such files.
+/// Creates an unnamed file that can be named later; `None` if the system doesn't support that.
 #[cfg(target_os = "linux")]
 fn create_unnamed(folder: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::TMPFILE;
     match rustix::fs::open(folder, flags, Mode::from_raw_mode(NEW_FILE_MODE)) {
         Ok(descriptor) => {
             let file = File::from(descriptor);
-            // Without /proc the file can't be given a name.
+            // Without /proc, the file can't be named.
             let is_reachable = fs::symlink_metadata(link_to(&file)).is_ok();
             Ok(is_reachable.then_some(file))
         }
-        // Not every file system has files without a name, and an old kernel takes the flag for "open a folder".
+        // Not every file system supports unnamed files, and an old kernel takes the flag for "open a folder".
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -288,7 +288,7 @@ fn create_unnamed(_folder: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// The system's own link to an open file.
+/// Returns the system's own link to an open file.
 fn link_to(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
@@ -297,7 +297,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A hidden name in the same folder, so that renaming moves no bytes.
+/// Returns a hidden name in the same folder, so renaming moves no bytes.
 fn hidden_name(path: &Path) -> PathBuf {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     let (process, serial) = (std::process::id(), SERIAL.fetch_add(1, Relaxed));

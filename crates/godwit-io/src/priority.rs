@@ -1,16 +1,17 @@
 //! Background threads.
 
-/// How much nicer than others a background thread is: on a busy processor it gets about a tenth of another thread's share.
+/// Niceness of a background thread relative to others: on a busy processor it gets about a tenth of another thread's
+/// share.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// Gives the calling thread a small share of a processor that others need, too.
+/// Lowers the calling thread's share of a processor that others need, too.
 #[cfg(target_os = "linux")]
 pub fn lower_thread_priority() {
-    // On Linux the priority is the thread's. Without it the thread does the same work.
+    // On Linux, the priority is the thread's own. If this fails, the thread does the same work.
     let _ = rustix::process::setpriority_process(None, NICENESS);
 }
 
-/// Gives the calling thread a small share of a processor that others need, too, where the system supports that.
+/// Lowers the calling thread's share of a processor that others need, too, where the system supports that.
 #[cfg(not(target_os = "linux"))]
 pub fn lower_thread_priority() {}

@@ -6,7 +6,7 @@ use godwit_common::Named;
 
 use crate::{File, assert_aligned};
 
-/// What a request moves.
+/// The direction of a request, and its buffer.
 pub enum Transfer<'a> {
     /// Fill the buffer from the file.
     Read(&'a mut [u8]),
@@ -18,7 +18,7 @@ pub enum Transfer<'a> {
 pub struct Request<'a> {
     /// The file.
     pub file: &'a dyn File,
-    /// Where in the file.
+    /// Offset in the file.
     pub offset: u64,
     /// The buffer and the direction.
     pub transfer: Transfer<'a>,
@@ -27,19 +27,19 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A request that fills `buffer` from `offset`.
+    /// Creates a request that fills `buffer` from `offset`.
     pub fn read(file: &'a dyn File, offset: u64, buffer: &'a mut [u8]) -> Self {
         assert_aligned(buffer.as_ptr(), buffer.len(), offset);
         Self { file, offset, transfer: Transfer::Read(buffer), result: Ok(()) }
     }
 
-    /// A request that writes `buffer` at `offset`.
+    /// Creates a request that writes `buffer` at `offset`.
     pub fn write(file: &'a dyn File, offset: u64, buffer: &'a [u8]) -> Self {
         assert_aligned(buffer.as_ptr(), buffer.len(), offset);
         Self { file, offset, transfer: Transfer::Write(buffer), result: Ok(()) }
     }
 
-    /// Carries out what is left after the first `done` bytes, by the calls of the file.
+    /// Transfers what is left after the first `done` bytes, using the file's own calls.
     pub(crate) fn finish_from(&mut self, done: usize) {
         let offset = self.offset + done as u64;
         self.result = match &mut self.transfer {
@@ -49,9 +49,9 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A thread's way to run batches. A batch may be of any size; how much of it is under way at once is bounded.
+/// Runs batches for one thread. A batch may be of any size; the number of its requests in flight is bounded.
 pub trait RequestQueue {
-    /// Runs all requests and sets their results. Requests that fail don't keep the others from running.
+    /// Runs all requests and sets their results. A failed request doesn't prevent the others from running.
     fn run(&mut self, requests: &mut [Request<'_>]);
 }
 
@@ -63,7 +63,7 @@ pub enum IoMethod {
     Auto,
     /// io_uring, or an error.
     Uring,
-    /// A request at a time for each I/O thread.
+    /// One request at a time for each I/O thread.
     Threads,
 }
 
@@ -72,7 +72,7 @@ impl Named for IoMethod {
         &[("auto", Self::Auto), ("io_uring", Self::Uring), ("threads", Self::Threads)];
 }
 
-/// Opens a queue with at most `depth` requests under way at once, and returns of which kind it is and why.
+/// Opens a queue with at most `depth` requests in flight; also returns which kind it is and why.
 pub fn open_queue(method: IoMethod, depth: u32) -> io::Result<(Box<dyn RequestQueue>, String)> {
     if method == IoMethod::Threads {
         return Ok((Box::new(SequentialQueue), "threads".into()));
@@ -96,7 +96,7 @@ fn open_uring(_depth: u32) -> io::Result<Box<dyn RequestQueue>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Runs requests in sequence, on any files.
+/// Runs requests one after the other, on any files.
 pub struct SequentialQueue;
 
 impl RequestQueue for SequentialQueue {

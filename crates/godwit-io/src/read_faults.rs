@@ -14,13 +14,13 @@ use crate::{DiskSystem, FileMetadata, Files, Input, InputFile, NewFile};
 pub enum ReadFault {
     /// It fails as on a broken disk.
     Broken,
-    /// The file ends before the read does.
+    /// The file ends in the middle of the read.
     Short,
     /// All bytes are wrong.
     Garbage,
 }
 
-/// Real files, some reads of which fail as planned. Reads are counted; clones share plan and count.
+/// Real files, some reads of which fail as planned. Reads are counted; clones share the plan and the count.
 #[derive(Debug, Clone, Default)]
 pub struct ReadFaults(Arc<Mutex<Planned>>);
 
@@ -38,17 +38,17 @@ impl ReadFaults {
         planned.faults.push_back((at, fault));
     }
 
-    /// Forgets the faults that are planned.
+    /// Cancels all planned faults.
     pub fn forget(&self) {
         self.planned().faults.clear();
     }
 
-    /// Reads so far.
+    /// Number of reads so far.
     pub fn reads(&self) -> u64 {
         self.planned().reads
     }
 
-    /// A read by `read`, with the fault that is planned for it.
+    /// Runs a read, with the fault that is planned for it.
     fn read(&self, buffer: &mut [u8], read: impl FnOnce(&mut [u8]) -> io::Result<usize>) -> io::Result<usize> {
         match self.next_fault() {
             Some(ReadFault::Broken) => Err(Errno::IO.into()),

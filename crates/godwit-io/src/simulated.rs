@@ -1,4 +1,4 @@
-//! Files in memory that fail on demand: the twin of the disk for tests.
+//! Files in memory that fail on demand: the disk's twin for tests.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,7 +22,7 @@ pub enum Fault {
     BitFlip,
 }
 
-/// Creates files in memory. Clones share the world: the faults planned and the calls counted.
+/// Creates files in memory. Clones share planned faults and counted calls.
 #[derive(Debug, Clone, Default)]
 pub struct SimulatedFiles(Arc<Mutex<World>>);
 
@@ -39,7 +39,7 @@ struct World {
 }
 
 impl SimulatedFiles {
-    /// A world without faults.
+    /// Creates a disk without faults.
     pub fn new() -> Self {
         Self::default()
     }
@@ -63,29 +63,29 @@ impl SimulatedFiles {
         self.world().disk_bytes = Some(bytes);
     }
 
-    /// Forgets the faults that are planned.
+    /// Cancels all planned faults.
     pub fn forget_faults(&self) {
         let mut world = self.world();
         world.read_faults.clear();
         world.write_faults.clear();
     }
 
-    /// Reads asked for so far.
+    /// Number of reads requested so far.
     pub fn reads(&self) -> u64 {
         self.world().reads
     }
 
-    /// Writes asked for so far.
+    /// Number of writes requested so far.
     pub fn writes(&self) -> u64 {
         self.world().writes
     }
 
-    /// Files that haven't been dropped.
+    /// Number of files that haven't been dropped.
     pub fn open_files(&self) -> usize {
         self.world().open_files
     }
 
-    /// Sum of the lengths of the open files.
+    /// Total length of the open files.
     pub fn stored_bytes(&self) -> u64 {
         self.world().stored_bytes
     }

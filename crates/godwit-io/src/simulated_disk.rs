@@ -1,8 +1,8 @@
-//! A disk in memory whose plug can be pulled: the twin of the file system for tests of durability.
+//! A disk in memory whose plug can be pulled: the file system's twin for tests of durability.
 //!
-//! Every write is kept apart until it is synced. When the plug is pulled, each of those writes is lost, kept, or torn
-//! at a sector, as a seed decides, independently of the others: the disk promises nothing about their order. A new file
-//! that got its name may be there or not, until the name is synced, too.
+//! Every write is kept separately until it is synced. When the plug is pulled, each unsynced write is lost, kept, or
+//! torn at a sector, as a seed decides, independently of the others: the disk promises nothing about their order. A new
+//! file that got its name may be there or not until its name is synced, too.
 
 mod files;
 
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use crate::{DurableFile, FileSystem, OpenMode};
 
-/// What a disk writes as a whole, or not at all.
+/// The unit that a disk writes as a whole or not at all.
 const SECTOR_BYTES: usize = 512;
 
 /// The fault of an operation that changes the disk.
@@ -27,7 +27,8 @@ pub enum DiskFault {
     Full,
     /// It fails as on a broken disk, once.
     Broken,
-    /// Half of the bytes of a new file's write are written, which isn't an error, once; for others the disk is full.
+    /// Half of the bytes of a write to a new file are written, once, which isn't an error; for other operations the
+    /// disk is full.
     Short,
 }
 
@@ -38,9 +39,9 @@ pub struct SimulatedDisk(Arc<Mutex<World>>);
 #[derive(Debug, Default)]
 struct World {
     files: BTreeMap<PathBuf, Content>,
-    /// Names that aren't synced, and what the disk has under them so far.
+    /// Names that aren't synced, and what the disk still has under them.
     renamed: BTreeMap<PathBuf, Option<Content>>,
-    /// Operations that change something, so far.
+    /// Number of operations so far that change something.
     changes: u64,
     fault: Option<(u64, DiskFault)>,
     is_down: bool,
@@ -52,7 +53,7 @@ struct Content {
     current: Vec<u8>,
     synced: Vec<u8>,
     pending: Vec<Change>,
-    /// When it was committed as a new file, in changes of the disk.
+    /// When it was committed as a new file, counted in changes of the disk.
     committed: u64,
 }
 
@@ -78,24 +79,24 @@ impl Change {
 }
 
 impl SimulatedDisk {
-    /// An empty disk.
+    /// Creates an empty disk.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Writes, truncations, syncs and removals so far: the points at which a plug can be pulled.
+    /// Number of writes, truncations, syncs and removals so far: the points at which the plug can be pulled.
     pub fn changes(&self) -> u64 {
         self.world().changes
     }
 
-    /// Plans a fault at the `change`-th operation from now that changes something, counted from 1.
+    /// Plans a fault for the `change`-th operation from now that changes something, counted from 1.
     pub fn fail(&self, change: u64, fault: DiskFault) {
         let mut world = self.world();
         let at = world.changes + change;
         world.fault = Some((at, fault));
     }
 
-    /// The disk after a power failure: what was synced, and of the rest what `seed` decides.
+    /// Returns the disk after a power failure: everything synced, and of the rest what `seed` decides.
     pub fn restart(&self, seed: u64) -> SimulatedDisk {
         let mut random = seed;
         let mut next = move |below: u64| {
@@ -133,7 +134,7 @@ impl SimulatedDisk {
         SimulatedDisk(Arc::new(Mutex::new(World { files, ..World::default() })))
     }
 
-    /// Flips a bit of a file, on the disk too.
+    /// Flips a bit of a file, also on the disk.
     pub fn flip_bit(&self, path: &Path, at: usize, bit: u8) {
         let mut world = self.world();
         let content = world.files.get_mut(path).expect("the file exists");
@@ -161,7 +162,7 @@ impl World {
         }
     }
 
-    /// Counts an operation that changes something; the fault that is planned for it.
+    /// Counts an operation that changes something and returns the fault planned for it.
     fn planned(&mut self) -> io::Result<Option<DiskFault>> {
         self.check_up()?;
         self.changes += 1;
@@ -237,7 +238,7 @@ impl SimulatedDurableFile {
         if is_lost {
             return failed;
         }
-        // A write that the power failure interrupts may still reach the disk.
+        // A write interrupted by the power failure may still reach the disk.
         let mut world = self.disk.world();
         let content = world.files.get_mut(&self.path).ok_or(io::ErrorKind::NotFound)?;
         change.apply(&mut content.current);

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::*;
 
-/// A buffer whose first byte is aligned as direct I/O wants it.
+/// A buffer whose first byte is aligned as direct I/O requires.
 #[repr(C, align(4096))]
 struct Blocks([u8; 4 * ALIGNMENT_BYTES]);
 

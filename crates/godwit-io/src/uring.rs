@@ -1,4 +1,4 @@
-//! Requests by io_uring: one system call submits as many as may be under way and waits for the first to end.
+//! Requests by io_uring: one system call submits as many as may be in flight and waits for the first to complete.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -10,10 +10,10 @@ use rustix::io::Errno;
 
 use crate::{ALIGNMENT_BYTES, Request, RequestQueue, Transfer};
 
-/// How long to wait when the kernel couldn't take a request just now.
+/// Pause when the kernel couldn't accept a request just now.
 const RETRY_PAUSE: Duration = Duration::from_millis(1);
 
-/// A ring of its own for one thread.
+/// One thread's ring.
 pub(crate) struct UringQueue {
     ring: IoUring,
     depth: usize,
@@ -25,14 +25,14 @@ impl UringQueue {
         Ok(Self { depth: ring.params().sq_entries() as usize, ring })
     }
 
-    /// Puts a request into the ring, if its file has a descriptor and the ring has space.
+    /// Puts a request into the ring, if its file has a descriptor and the ring has room.
     fn push(&mut self, place: usize, request: &mut Request<'_>) -> bool {
         let Some(entry) = entry_of(request) else { return false };
         // SAFETY: the buffer is borrowed by the request, and `run` doesn't return before the kernel is done with it.
         unsafe { self.ring.submission().push(&entry.user_data(place as u64)).is_ok() }
     }
 
-    /// Waits for a completion. Returning from `run` with requests under way would leave the kernel with buffers that
+    /// Waits for a completion. Returning from `run` with requests in flight would leave the kernel with buffers that
     /// are no longer ours, so errors, all of which are temporary (no memory, a signal, a full ring), only cost time.
     fn submit_and_wait(&mut self) {
         if self.ring.submit_and_wait(1).is_err() {
@@ -53,8 +53,8 @@ fn entry_of(request: &mut Request<'_>) -> Option<squeue::Entry> {
     })
 }
 
-/// The result of a completion for its request: an error, or how much was done. The rest is requested by the usual
-/// calls, which also distinguish a full disk and the end of the file from a short transfer.
+/// Applies a completion to its request: an error, or the number of bytes transferred. The rest is requested by ordinary
+/// calls, which also tell a full disk and the end of the file from a short transfer.
 fn settle(request: &mut Request<'_>, result: i32) {
     let bytes = match &request.transfer {
         Transfer::Read(buffer) => buffer.len(),

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicU32;
 
 use super::*;
 
-/// A folder that is removed at the end.
+/// A folder that is removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {

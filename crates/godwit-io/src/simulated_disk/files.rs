@@ -1,6 +1,6 @@
 //! Users' files on the simulated disk.
 //!
-//! There is a folder wherever a file is in one. A new file that fails is gone, like one without a name.
+//! A folder exists if a file is in it. A new file that fails is gone, like an unnamed one.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -55,7 +55,7 @@ impl Files for SimulatedDisk {
     }
 }
 
-/// A file as it was when it was opened.
+/// A file's content when it was opened.
 #[derive(Debug)]
 struct Snapshot(Vec<u8>);
 
@@ -100,7 +100,7 @@ impl NewFile for SimulatedNewFile {
         let mut world = self.disk.world();
         // The content.
         world.change()?;
-        // The name. A power failure may come before or after the disk has it.
+        // The name. A power failure may come before or after it is on disk.
         let named = world.change();
         if named.as_ref().is_err_and(|_| !world.is_down) {
             return named;
