@@ -1,4 +1,4 @@
-//! The HTTP client: connections kept by hyper, TLS by rustls with the roots of the platform.
+//! The HTTP client: connections by hyper, TLS by rustls with the platform's root certificates.
 //!
 //! ```text
 //!   request ─▶ HttpsConnector ─▶ Route ─┬─ HttpConnector ─▶ server
@@ -37,7 +37,7 @@ use url::Url;
 
 use crate::config::{CONNECT_TIMEOUT, REDIRECTS_MAX, REQUEST_TIMEOUT};
 
-/// Servers may refuse who doesn't say who asks.
+/// Servers may refuse requests without a user agent.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("godwit/", env!("CARGO_PKG_VERSION")));
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -47,7 +47,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub(crate) struct Client(legacy::Client<HttpsConnector<Route>, HttpRequestBody>);
 
 impl Client {
-    /// A client without connections yet.
+    /// Creates a client without connections.
     pub(crate) fn new() -> io::Result<Self> {
         let tls = ClientConfig::builder().with_root_certificates(roots()?).with_no_client_auth();
         // Whether a store may be reached without encryption is decided where it is named.
@@ -57,7 +57,7 @@ impl Client {
         Ok(Self(builder.build(connector.wrap_connector(Route::new()))))
     }
 
-    /// Sends a request once, without looking at the answer.
+    /// Sends a request once, without interpreting the answer.
     async fn send(&self, request: HttpRequest, deadline: Instant) -> Result<hyper::Response<Incoming>, HttpError> {
         match timeout_at(deadline, self.0.request(request)).await {
             Ok(answer) => answer.map_err(|error| {
@@ -92,8 +92,8 @@ impl HttpService for Client {
     }
 }
 
-/// Where an answer says that the object is. A request that writes is sent elsewhere only if the server asks for the same
-/// request again.
+/// Returns the URL to which an answer redirects. A write is redirected only if the server asks for the same request
+/// again.
 fn redirection(method: &Method, uri: &Uri, answer: &hyper::Response<Incoming>) -> Option<Uri> {
     let is_read = method == Method::GET || method == Method::HEAD;
     let is_followed = match answer.status() {
@@ -105,12 +105,12 @@ fn redirection(method: &Method, uri: &Uri, answer: &hyper::Response<Incoming>) -
     Url::parse(&uri.to_string()).ok()?.join(to).ok()?.as_str().parse().ok()
 }
 
-/// Who may be shown what was meant for this server.
+/// Returns the origin, with which data meant for this server may be shared.
 fn origin(uri: &Uri) -> (Option<&Scheme>, Option<&Authority>) {
     (uri.scheme(), uri.authority())
 }
 
-/// The content of an answer, which has to be complete in time.
+/// Returns the content of an answer, which has to be complete before the deadline.
 fn timed(body: Incoming, deadline: Instant) -> HttpResponseBody {
     let frames = stream::try_unfold(body, move |mut body| async move {
         match timeout_at(deadline, body.frame()).await {
@@ -123,7 +123,7 @@ fn timed(body: Incoming, deadline: Instant) -> HttpResponseBody {
     HttpResponseBody::new(StreamBody::new(frames))
 }
 
-/// What went wrong, by which it is decided whether to try again.
+/// Classifies an error, to decide whether to retry.
 fn kind_of(error: &(dyn Error + 'static)) -> HttpErrorKind {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -150,7 +150,7 @@ fn kind_of(error: &(dyn Error + 'static)) -> HttpErrorKind {
     HttpErrorKind::Unknown
 }
 
-/// The certificates that this machine trusts, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
+/// Returns the certificates trusted by this machine, or those named by `SSL_CERT_FILE` and `SSL_CERT_DIR`.
 fn roots() -> io::Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     let known = openssl_probe::probe();
@@ -159,7 +159,7 @@ fn roots() -> io::Result<RootCertStore> {
     }
     if roots.is_empty() {
         for file in known.cert_dir.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten() {
-            // Not everything in there is a certificate.
+            // Not every file there is a certificate.
             let certificates = CertificateDer::pem_file_iter(file.path()).into_iter().flatten().flatten();
             roots.add_parsable_certificates(certificates);
         }
@@ -167,7 +167,7 @@ fn roots() -> io::Result<RootCertStore> {
     Ok(roots)
 }
 
-/// Connects to servers, through the proxy that `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` give them.
+/// Connects to servers, through the proxy given by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
 #[derive(Debug, Clone)]
 struct Route {
     direct: HttpConnector,

@@ -1,4 +1,4 @@
-//! Failures of access to an object, in words that show no secrets.
+//! Failures to access an object, in words without secrets.
 
 use std::error::Error;
 use std::io;
@@ -12,7 +12,7 @@ use object_store::client::{HttpError, HttpErrorKind};
 pub(crate) enum Failure {
     /// There is no such object.
     NotFound,
-    /// The object is the version that the caller knows.
+    /// The object is still the version that the caller knows.
     NotModified,
     /// The object has changed since it was opened.
     Changed,
@@ -27,7 +27,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The failure for an error of the crate that sent a request, and what was seen of the request.
+    /// Returns the failure for an error of the crate that sent a request, given what was observed of the request.
     pub(crate) fn of(error: &object_store::Error, seen: &Seen) -> Self {
         use object_store::Error as E;
         let (status, tries) = (seen.status(), seen.tries());
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// The failure of a request that no server answered.
+    /// Describes the failure of a request that no server answered.
     fn of_connection(error: &object_store::Error) -> String {
         let mut source: Option<&(dyn Error + 'static)> = Some(error);
         while let Some(error) = source {
@@ -73,7 +73,7 @@ impl Failure {
         without_secrets(&error.to_string())
     }
 
-    /// As an error of [`godwit_io::Files`].
+    /// Converts to an error of [`godwit_io::Files`].
     pub(crate) fn into_io(self) -> io::Error {
         match self {
             Failure::NotFound => io::Error::new(io::ErrorKind::NotFound, "there is no such object"),
@@ -90,7 +90,7 @@ impl Failure {
     }
 }
 
-/// The root cause of an error.
+/// Returns the root cause of an error.
 fn cause(error: &(dyn Error + 'static)) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -99,7 +99,7 @@ fn cause(error: &(dyn Error + 'static)) -> String {
     without_secrets(&error.to_string())
 }
 
-/// What was seen of a request while it was sent, maybe several times.
+/// Observations of a request while it was sent, possibly several times.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     tries: AtomicU32,
@@ -107,13 +107,13 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// It is sent, possibly again.
+    /// Called when it is sent, possibly again.
     pub(crate) fn sent(&self) {
         self.tries.fetch_add(1, Ordering::Relaxed);
         self.status.store(0, Ordering::Relaxed);
     }
 
-    /// The server answered.
+    /// Called when the server has answered.
     pub(crate) fn answered(&self, status: u16) {
         self.status.store(status, Ordering::Relaxed);
     }

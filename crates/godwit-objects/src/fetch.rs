@@ -35,11 +35,11 @@ enum State {
     UnderWay(Arrived),
     Arrived(Arrived),
     Failed(Failure),
-    /// It won't be fetched: there was no room.
+    /// It won't be fetched, because there was no room.
     Dropped,
 }
 
-/// Bytes that arrived, from the beginning of the range on, with the room for all of it.
+/// Bytes that arrived, from the beginning of the range, with room for all of it.
 #[derive(Debug)]
 pub(crate) struct Arrived {
     bytes: Vec<u8>,
@@ -55,7 +55,7 @@ impl Arrived {
     }
 }
 
-/// What a reader found.
+/// Outcome of a read.
 pub(crate) enum Taken {
     /// This many bytes.
     Bytes(usize),
@@ -64,13 +64,13 @@ pub(crate) enum Taken {
 }
 
 impl Fetch {
-    /// A range that isn't being fetched yet.
+    /// Creates a range that isn't being fetched yet.
     pub(crate) fn queued(range: Range<u64>) -> Arc<Self> {
         let (state, is_begun) = (Mutex::new(State::Queued), AtomicBool::new(false));
         Arc::new(Self { range, state, changed: Condvar::new(), is_begun })
     }
 
-    /// A range that has arrived.
+    /// Creates a range that has arrived.
     pub(crate) fn arrived(range: Range<u64>, arrived: Arrived) -> Arc<Self> {
         let fetch = Self::queued(range);
         assert!(fetch.begin(), "nobody else knows it");
@@ -78,17 +78,17 @@ impl Fetch {
         fetch
     }
 
-    /// Takes it from the queue; false if another thread did.
+    /// Takes it from the queue; returns false if another thread already did.
     pub(crate) fn begin(&self) -> bool {
         !self.is_begun.swap(true, Ordering::AcqRel)
     }
 
-    /// It is in flight, with room for it.
+    /// Marks it as in flight, with room for it.
     pub(crate) fn go(&self, room: Arrived) {
         self.become_now(State::UnderWay(room));
     }
 
-    /// More of it has arrived.
+    /// Adds bytes that have arrived.
     pub(crate) fn arrive(&self, piece: &[u8]) {
         if let State::UnderWay(arrived) = &mut *self.state.lock() {
             arrived.bytes.extend_from_slice(piece);
@@ -96,7 +96,7 @@ impl Fetch {
         self.changed.notify_all();
     }
 
-    /// All of it has arrived.
+    /// Marks it as completely arrived.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock();
         if let State::UnderWay(mut arrived) = std::mem::replace(&mut *state, State::Dropped) {
@@ -120,7 +120,7 @@ impl Fetch {
         self.changed.notify_all();
     }
 
-    /// Reads from `offset` on, once all bytes of the range that fit into the buffer have arrived.
+    /// Reads from `offset`, once all bytes of the range that fit into the buffer have arrived.
     pub(crate) fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<Taken> {
         let at = (offset - self.range.start) as usize;
         let wanted = buffer.len().min((self.range.end - offset) as usize);
@@ -143,12 +143,12 @@ impl Fetch {
         }
     }
 
-    /// True if all of it has arrived.
+    /// Returns true if all of it has arrived.
     pub(crate) fn has_arrived(&self) -> bool {
         matches!(&*self.state.lock(), State::Arrived(_))
     }
 
-    /// True if it arrived, and wasn't read from for `time`.
+    /// Returns true if it has arrived and wasn't read from for `time`.
     pub(crate) fn is_idle(&self, time: Duration) -> bool {
         matches!(&*self.state.lock(), State::Arrived(arrived) if arrived.touched.elapsed() >= time)
     }

@@ -44,20 +44,20 @@ struct Shared {
 
 #[derive(Default)]
 struct Known {
-    /// The number of changes of the settings for which the following is valid.
+    /// Number of changes of the settings for which the stores below are valid.
     changes: u64,
-    /// By the root of their places.
+    /// Stores by the root of their places.
     stores: HashMap<String, Arc<Store>>,
-    /// What was last found under a URL.
+    /// The versions last found under URLs.
     versions: HashMap<String, Version>,
 }
 
-/// What there is at a place.
+/// The object or folder at a place.
 #[derive(Clone)]
 pub(crate) enum Found {
     /// An object, which can be read.
     File(Arc<ObjectFile>),
-    /// Names below it.
+    /// A common prefix of names.
     Folder,
 }
 
@@ -68,15 +68,15 @@ impl fmt::Debug for ObjectFiles {
 }
 
 impl ObjectFiles {
-    /// URLs lead to stores, reached according to `settings`; other paths to `local`. Bytes read ahead are accounted
-    /// with `memory`.
+    /// Creates files for which URLs lead to stores, reached according to `settings`, and other paths to `local`. Bytes
+    /// read ahead are accounted for with `memory`.
     pub fn new(local: Arc<dyn Files>, settings: Arc<ObjectSettings>, memory: &BufferManager) -> Self {
         let memory = memory.scoped(OwnerCounters::new());
         let (room, network, known) = (Room::new(memory.clone()), Network::default(), Mutex::default());
         Self(Arc::new(Shared { local, settings, memory, room, network, known }))
     }
 
-    /// The place of a path; `None`: a local file.
+    /// Returns the place of a path; `None`: a local file.
     pub(crate) fn place(&self, path: &Path) -> Option<io::Result<Place>> {
         let scheme = url_scheme(path.to_str()?)?;
         self.reaches(scheme).then(|| Place::of(path))
@@ -86,12 +86,12 @@ impl ObjectFiles {
         &self.0.local
     }
 
-    /// The network's threads.
+    /// Returns the network threads.
     pub(crate) fn runtime(&self) -> io::Result<Handle> {
         self.0.network.runtime()
     }
 
-    /// The store of a place, connected once. Web servers have a name of their own for each file.
+    /// Returns the store of a place, connecting to it once. Each file of a web server has its own store.
     fn store(&self, place: &Place) -> io::Result<Arc<Store>> {
         let root = if place.kind == StoreKind::Web { &place.url } else { &place.root };
         let changes = self.0.settings.changes();
@@ -107,19 +107,19 @@ impl ObjectFiles {
         let mut store = Store::connect(place, &self.0.settings, &self.0.network)?;
         let mut known = self.0.known.lock();
         if place.kind == StoreKind::Web {
-            // The limit of requests is per server.
+            // The limit on requests is per server.
             let server = known.stores.entry(place.root.clone());
             store.slots = server.or_insert_with(|| Arc::new(store.sharing_slots())).slots.clone();
         }
         Ok(known.stores.entry(root.clone()).or_insert(Arc::new(store)).clone())
     }
 
-    /// Runs a future on the network's threads, and waits for it, unless the statement is interrupted.
+    /// Runs a future on the network threads and waits for it, unless the statement is interrupted.
     pub(crate) fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
         check_interrupt()?;
         let (sender, receiver) = mpsc::sync_channel(1);
         let task = self.0.network.runtime()?.spawn(async move {
-            // If this fails, the result is no longer waited for.
+            // If this fails, nobody waits for the result any more.
             let _ = sender.send(work.await);
         });
         loop {
@@ -131,7 +131,7 @@ impl ObjectFiles {
         }
     }
 
-    /// Looks up what is at a place: for an object by a single request, which also brings a part of it.
+    /// Looks up a place; an object takes a single request, which also returns a part of it.
     pub(crate) fn look(&self, place: &Place) -> io::Result<Found> {
         let store = self.store(place)?;
         if place.path.as_ref().is_empty() && place.kind != StoreKind::Web {
@@ -157,7 +157,7 @@ impl ObjectFiles {
         }
     }
 
-    /// A file from a server that only sends whole files.
+    /// Returns a file from a server that only sends whole files.
     fn whole(&self, place: &Place, store: Arc<Store>) -> io::Result<Found> {
         let (from, path, memory) = (store.clone(), place.path.clone(), self.0.memory.clone());
         let taken = self.wait(async move { from.whole(&path, &memory).await })?;
@@ -178,7 +178,7 @@ impl ObjectFiles {
         }
     }
 
-    /// The content of a folder, ordered by name.
+    /// Returns the content of a folder, ordered by name.
     pub(crate) fn list(&self, place: &Place) -> io::Result<Vec<Entry>> {
         let store = self.store(place)?;
         let Some(lister) = store.lister() else {
@@ -189,7 +189,7 @@ impl ObjectFiles {
         listed.map_err(Failure::into_io)
     }
 
-    /// A version of an object, open for reading.
+    /// Opens a version of an object for reading.
     pub(crate) fn open_version(&self, place: &Place, version: Version) -> io::Result<ObjectFile> {
         self.remember(place, &version);
         self.file(place, version, self.store(place)?)
@@ -221,7 +221,7 @@ impl ObjectFiles {
     }
 }
 
-/// True for files that are read sequentially, judging by their name.
+/// Returns true for files that are read sequentially, judging by their name.
 fn is_read_from_start(url: &str) -> bool {
     let name = url.split('?').next().unwrap_or_default();
     let ending = name.rsplit('.').next().unwrap_or_default().to_lowercase();
@@ -229,7 +229,7 @@ fn is_read_from_start(url: &str) -> bool {
 }
 
 impl Found {
-    /// Its metadata. The identity is that of a version: different content is a different file.
+    /// Returns its metadata. The identity is that of the version: different content is a different file.
     pub(crate) fn metadata(&self, place: &Place) -> FileMetadata {
         match self {
             Found::File(file) => metadata_of(place, Some(file.version())),
@@ -238,7 +238,7 @@ impl Found {
     }
 }
 
-/// The metadata of a version of an object, or of a folder.
+/// Returns the metadata of a version of an object, or of a folder.
 pub(crate) fn metadata_of(place: &Place, version: Option<&Version>) -> FileMetadata {
     let hash = |value: &dyn Fn(&mut DefaultHasher)| {
         let mut hasher = DefaultHasher::new();

@@ -28,14 +28,14 @@ use crate::fetch::{Arrived, Fetch, Taken};
 use crate::place::Place;
 use crate::store::{Got, Store, Version};
 
-/// Memory for bytes in flight, and for those not yet taken.
+/// Memory for bytes in flight and those not yet taken.
 #[derive(Clone)]
 pub(crate) struct Room {
     memory: BufferManager,
-    /// Permits for a KiB each.
+    /// Permits of a KiB each.
     share: Arc<Semaphore>,
     share_kib: u32,
-    /// Fetches that aren't needed at the moment, the oldest first.
+    /// Fetches that aren't needed at the moment, oldest first.
     offered: Arc<Mutex<VecDeque<Offered>>>,
 }
 
@@ -61,12 +61,12 @@ impl Room {
         }
     }
 
-    /// Notes a fetch that is no longer needed, unless it is announced again: it is dropped when its room is needed.
+    /// Records a fetch that is no longer needed unless it is announced again. It is dropped when its room is needed.
     fn offer(&self, file: &Arc<Inner>, announced: &Announced) {
         self.offered.lock().push_back((Arc::downgrade(file), Arc::downgrade(&announced.fetch)));
     }
 
-    /// Releases the fetch that was unused for longest; false if there is none.
+    /// Releases the fetch that was unused for the longest time; returns false if there is none.
     fn evict(&self) -> bool {
         loop {
             let Some((file, fetch)) = self.offered.lock().pop_front() else { return false };
@@ -80,7 +80,7 @@ impl Room {
         }
     }
 
-    /// True if queries don't need the memory of bytes read ahead.
+    /// Returns true if queries don't need the memory of bytes read ahead.
     fn is_plenty(&self) -> bool {
         self.memory.available_bytes() >= self.memory.memory_limit() / AHEAD_FREE_SHARE
     }
@@ -100,17 +100,17 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    /// By where they begin. They don't overlap.
+    /// Fetches by their start. They don't overlap.
     fetches: BTreeMap<u64, Announced>,
-    /// Where reads ended, the newest last, and how many consecutive reads ended there.
+    /// Ends of reads, the newest last, and how many consecutive reads ended there.
     ends: VecDeque<(u64, u32)>,
-    /// A task looks for bytes that aren't taken.
+    /// True if a task looks for bytes that nobody takes.
     is_swept: bool,
 }
 
 struct Announced {
     fetch: Arc<Fetch>,
-    /// Announcements that include it and weren't withdrawn.
+    /// Number of announcements that include it and weren't withdrawn.
     users: u32,
     origin: Origin,
 }
@@ -122,16 +122,16 @@ enum Origin {
     Announced,
     /// The file is read sequentially.
     Sequential,
-    /// A reader that waited for it.
+    /// A reader waited for it.
     Read,
-    /// A reader of little, who will be back for more: it is kept after it was read.
+    /// A reader waited for a small part of it and will be back for more: it is kept after it was read.
     Kept,
     /// Only the whole file could be fetched.
     Whole,
 }
 
 impl Origin {
-    /// True if it is dropped once it was read to its end.
+    /// Returns true if it is dropped once it was read to its end.
     fn is_read_once(self) -> bool {
         matches!(self, Origin::Sequential | Origin::Read)
     }
@@ -144,7 +144,7 @@ impl fmt::Debug for ObjectFile {
 }
 
 impl ObjectFile {
-    /// A version of an object that hasn't been read yet.
+    /// Creates a version of an object that hasn't been read yet.
     pub(crate) fn new(place: Place, version: Version, store: Arc<Store>, room: Room, network: Handle) -> Self {
         Self(Arc::new(Inner { place, version, store, room, network, state: Mutex::default() }))
     }
@@ -167,14 +167,14 @@ impl ObjectFile {
         }
     }
 
-    /// Keeps all of a file, as long as it is open.
+    /// Keeps a whole file while it is open.
     pub(crate) fn keep_whole(&self, got: Got, memory: Reservation) {
         let length = got.bytes.len() as u64;
         let fetch = Fetch::arrived(0..length, Arrived::new(got.bytes, memory, None));
         self.0.state.lock().fetches.insert(0, Announced { fetch, users: 0, origin: Origin::Whole });
     }
 
-    /// Begins to fetch the end of the file.
+    /// Starts fetching the end of the file.
     pub(crate) fn announce_end(&self) {
         let end = self.0.version.bytes;
         let mut state = self.0.state.lock();
@@ -204,7 +204,7 @@ impl InputFile for ObjectFile {
                     }
                     return Ok(bytes);
                 }
-                // The next fetches it itself.
+                // The next one fetches it itself.
                 Ok(Taken::Nothing) => self.0.forget(&fetch),
                 Err(error) => {
                     self.0.forget(&fetch);
@@ -244,7 +244,7 @@ impl InputFile for ObjectFile {
 }
 
 impl Inner {
-    /// The fetch for the byte at `offset`: one in flight, or a new one for it and what follows.
+    /// Returns the fetch for the byte at `offset`: one in flight, or a new one for it and what follows.
     fn fetch_of(self: &Arc<Self>, offset: u64, wanted: u64) -> Arc<Fetch> {
         let mut state = self.state.lock();
         if let Some(found) = covering(&state.fetches, offset) {
@@ -265,7 +265,7 @@ impl Inner {
         let end = behind.min(offset + wanted.max(READ_BYTES_MIN));
         let fetch = Fetch::queued(start..end);
         assert!(fetch.begin(), "nobody else knows it");
-        // Of what was read for more than was asked for, more will be asked for.
+        // A reader that got more than it asked for will come back for the rest.
         let origin = if is_at_end || wanted < READ_BYTES_MIN { Origin::Kept } else { Origin::Read };
         state.fetches.insert(start, Announced { fetch: fetch.clone(), users: 0, origin });
         self.sweep(&mut state);
@@ -274,8 +274,8 @@ impl Inner {
         fetch
     }
 
-    /// Detects whether the file is read sequentially, and has what follows fetched then. Readers that announce their
-    /// reads know better.
+    /// Detects whether the file is read sequentially, and if so fetches what follows. Readers that announce their reads
+    /// know better.
     fn read_on(self: &Arc<Self>, offset: u64, wanted: u64) {
         let mut state = self.state.lock();
         let is_announced = covering(&state.fetches, offset)
@@ -290,14 +290,14 @@ impl Inner {
         }
         state.ends.push_back((offset + wanted, before + 1));
         let end = (offset + wanted).saturating_add(SEQUENTIAL_BYTES_AHEAD).min(self.version.bytes);
-        // In whole requests: else each read would announce the few bytes that are new.
+        // In whole requests: otherwise each read would announce just the few bytes that are new.
         let end = if end == self.version.bytes { end } else { end / REQUEST_BYTES_MAX * REQUEST_BYTES_MAX };
         if before >= SEQUENTIAL_READS_MIN && offset + wanted < end {
             self.announce(&mut state, std::slice::from_ref(&(offset + wanted..end)), 0, Origin::Sequential);
         }
     }
 
-    /// Has ranges fetched that aren't there or in flight, when there is room for them.
+    /// Fetches ranges that haven't arrived and aren't in flight, once there is room for them.
     fn announce(self: &Arc<Self>, state: &mut State, ranges: &[Range<u64>], users: u32, origin: Origin) {
         let ranges: Vec<Range<u64>> =
             ranges.iter().map(|range| range.start..range.end.min(self.version.bytes)).collect();
@@ -315,10 +315,10 @@ impl Inner {
         self.sweep(state);
     }
 
-    /// Fetches a range when its turn comes, unless it is forgotten or somebody waits for it before.
+    /// Fetches a range when its turn comes, unless it is forgotten or somebody waits for it before then.
     fn queue(self: &Arc<Self>, fetch: &Arc<Fetch>) {
         let (room, slots) = (self.room.clone(), self.store.slots.clone());
-        // Who waits in line doesn't hold what nobody wants any more.
+        // A fetch in the queue doesn't keep alive what nobody wants any more.
         let (file, length) = (Arc::downgrade(self), fetch.range.end - fetch.range.start);
         let fetch = Arc::downgrade(fetch);
         self.network.spawn(async move {
@@ -335,7 +335,7 @@ impl Inner {
         });
     }
 
-    /// Fetches a range that somebody waits for.
+    /// Fetches a range for which somebody waits.
     fn start(self: &Arc<Self>, fetch: Arc<Fetch>) {
         let file = self.clone();
         self.network.spawn(async move { file.fetch(&fetch, None).await });
@@ -356,7 +356,8 @@ impl Inner {
         }
     }
 
-    /// What is read from front to back goes at its end; what was announced goes when who announced it says so.
+    /// Drops a range that is read only once when its end was read; an announced range stays until its announcement is
+    /// withdrawn.
     fn let_go(&self, fetch: &Arc<Fetch>) {
         let mut state = self.state.lock();
         let is_done =
@@ -366,7 +367,7 @@ impl Inner {
         }
     }
 
-    /// What failed is asked for again by the next who needs it.
+    /// Forgets a failed fetch, so the next reader requests it again.
     fn forget(&self, fetch: &Arc<Fetch>) {
         let mut state = self.state.lock();
         if state.fetches.get(&fetch.range.start).is_some_and(|found| Arc::ptr_eq(&found.fetch, fetch)) {
@@ -374,7 +375,7 @@ impl Inner {
         }
     }
 
-    /// Sees to it that bytes that nobody takes go after a while, as long as there are any.
+    /// Ensures that bytes that nobody takes are dropped after a while, as long as there are any.
     fn sweep(self: &Arc<Self>, state: &mut State) {
         if std::mem::replace(&mut state.is_swept, true) {
             return;
@@ -397,21 +398,21 @@ impl Inner {
 
 type Fetches = BTreeMap<u64, Announced>;
 
-/// The fetch that has the byte at `offset`.
+/// Returns the fetch that contains the byte at `offset`.
 fn covering(fetches: &Fetches, offset: u64) -> Option<&Announced> {
     let (_, found) = fetches.range(..=offset).next_back()?;
     (offset < found.fetch.range.end).then_some(found)
 }
 
-/// Where the fetch before a free byte ends, and where the one after it begins.
+/// Returns the end of the fetch before a free byte and the start of the one after it.
 fn free_around(fetches: &Fetches, offset: u64, file_bytes: u64) -> (u64, u64) {
     let before = fetches.range(..=offset).next_back().map_or(0, |(_, found)| found.fetch.range.end);
     let behind = fetches.range(offset..).next().map_or(file_bytes, |(&start, _)| start);
     (before, behind)
 }
 
-/// Forgets what arrived of the ranges in pieces that are much shorter: one request more for all costs less than one for each
-/// part that is between them.
+/// Forgets what arrived of the ranges in much shorter pieces: one request for everything costs less than one for each
+/// gap between them.
 fn forget_small(fetches: &mut Fetches, ranges: &[Range<u64>]) {
     for range in ranges.iter().filter(|range| range.start < range.end) {
         let bytes_max = (range.end - range.start) / SMALL_SHARE;
@@ -428,14 +429,14 @@ fn forget_small(fetches: &mut Fetches, ranges: &[Range<u64>]) {
                 false => others += found.fetch.range.end.min(range.end) - start.max(range.start),
             }
         }
-        // If most of it is there, few parts are left.
+        // If most of it has arrived, few parts are left.
         if others <= (range.end - range.start) / 2 {
             small.iter().for_each(|start| drop(fetches.remove(start)));
         }
     }
 }
 
-/// Where those fetches begin that have bytes of the ranges, each once.
+/// Returns the starts of the fetches that overlap the ranges, each once.
 fn overlapping(fetches: &Fetches, ranges: &[Range<u64>]) -> Vec<u64> {
     let mut starts: Vec<u64> = Vec::new();
     for range in ranges.iter().filter(|range| range.start < range.end) {
@@ -447,8 +448,8 @@ fn overlapping(fetches: &Fetches, ranges: &[Range<u64>]) -> Vec<u64> {
     starts
 }
 
-/// What is to be fetched so that all ranges are there: neighbours in one piece, with what is between them; none longer than
-/// a request may be.
+/// Returns the ranges to fetch so that all `ranges` are available: neighbours are joined, including gaps between them,
+/// but no longer than a request may be.
 fn missing(fetches: &Fetches, mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut pieces: Vec<Range<u64>> = Vec::new();
@@ -478,7 +479,7 @@ fn is_free(fetches: &Fetches, gap: Range<u64>) -> bool {
     overlapping(fetches, std::slice::from_ref(&gap)).is_empty()
 }
 
-/// Equal parts of a range, none too long.
+/// Splits a range into equal parts, none of them too long.
 fn cut(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
     let length = range.end - range.start;
     let parts = length.div_ceil(REQUEST_BYTES_MAX).max(1);

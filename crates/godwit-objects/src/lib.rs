@@ -11,13 +11,14 @@
 //!   writing:  parts ──▶ a few on their way at once ─▶ commit: the object appears; dropped: parts go
 //! ```
 //!
-//! - *Versions.* Each request for bytes names the ETag of the version that was opened, so a file is read as one version or
-//!   not at all: an object that changes meanwhile is an error. An object that is asked for again, with an ETag that is
-//!   known, is answered without its content.
-//! - *Limits*, timeouts, and how often a request is sent again stand in `config.rs`.
-//! - *Threads.* Requests run on two threads of their own, started with the first URL. A thread that waits for them
-//!   sleeps, and asks [`godwit_io::check_interrupt`] whether to go on.
-//! - *Secrets.* Credentials come from [`ObjectSettings`] or the environment, and nothing shows them: no `Debug`, no error.
+//! - *Versions.* Each request for bytes names the ETag of the version that was opened, so a file is read as one version
+//!   or not at all: an object that changes meanwhile is an error. A repeated lookup with a known ETag is answered
+//!   without the content.
+//! - *Limits*, timeouts and numbers of retries are in `config.rs`.
+//! - *Threads.* Requests run on two dedicated threads, started with the first URL. A thread that waits for them sleeps,
+//!   and asks [`godwit_io::check_interrupt`] whether to go on.
+//! - *Secrets.* Credentials come from [`ObjectSettings`] or the environment and are never shown: neither by `Debug` nor
+//!   in errors.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The content of a folder of a store: the names up to the next slash, page by page.
+//! Listing of a folder in a store: the names up to the next slash, page by page.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) enum Entry {
 }
 
 impl Entry {
-    /// The name in the folder.
+    /// Its name in the folder.
     pub(crate) fn name(&self) -> &str {
         match self {
             Entry::File(name, _) | Entry::Folder(name) => name,
@@ -28,13 +28,13 @@ impl Entry {
     }
 }
 
-/// True if names begin with the prefix.
+/// Returns true if there are names with the prefix.
 pub(crate) async fn has_entries(lister: &Lister, prefix: Option<String>) -> Result<bool, Failure> {
     let page = page(lister, prefix.as_deref(), None, Some(1)).await?;
     Ok(!page.result.objects.is_empty() || !page.result.common_prefixes.is_empty())
 }
 
-/// All entries below the prefix, in the order of their names. Their memory is accounted while they are collected.
+/// Returns all entries below the prefix, ordered by name. Their memory is accounted for while they are collected.
 pub(crate) async fn entries(
     lister: &Lister,
     prefix: Option<String>,

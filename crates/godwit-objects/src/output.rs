@@ -1,4 +1,4 @@
-//! An object that is being written.
+//! An object being written.
 //!
 //! ```text
 //!   write ─▶ a part in memory ─full─▶ on its way, a few at once ─▶ … ─▶ commit: all there, and then the object
@@ -22,7 +22,7 @@ use crate::config::{ABORT_TIMEOUT, PART_BYTES_MIN, PARTS_IN_FLIGHT_MAX, PARTS_PE
 use crate::failure::{Failure, Seen};
 use crate::files::ObjectFiles;
 
-/// An object without its name.
+/// An object that doesn't have its name yet.
 pub(crate) struct NewObject {
     files: ObjectFiles,
     objects: Arc<dyn ObjectStore>,
@@ -30,11 +30,11 @@ pub(crate) struct NewObject {
     memory: BufferManager,
     part: Vec<u8>,
     part_memory: Option<Reservation>,
-    /// From the first full part on.
+    /// Present from the first full part.
     upload: Option<Box<dyn MultipartUpload>>,
     parts: usize,
     in_flight: VecDeque<JoinHandle<Result<(), Failure>>>,
-    /// What was seen of its requests.
+    /// Observations of its requests.
     seen: Arc<Seen>,
 }
 
@@ -68,7 +68,7 @@ impl NewObject {
         (std::mem::take(&mut self.part).into(), self.part_memory.take())
     }
 
-    /// Sends the part, once few enough are in flight.
+    /// Sends the part once there are few enough in flight.
     fn send_part(&mut self) -> io::Result<()> {
         if self.upload.is_none() {
             let (objects, path, seen) = (self.objects.clone(), self.path.clone(), self.seen.clone());
@@ -95,7 +95,7 @@ impl NewObject {
         Ok(())
     }
 
-    /// Waits for the part that was sent first.
+    /// Waits for the oldest part in flight.
     fn wait_for_part(&mut self) -> io::Result<()> {
         let Some(task) = self.in_flight.pop_front() else { return Ok(()) };
         let abort = task.abort_handle();
@@ -104,7 +104,7 @@ impl NewObject {
         sent.map_err(io::Error::other)?.map_err(Failure::into_io)
     }
 
-    /// Writes a short object by one request.
+    /// Writes a short object with one request.
     fn put(&mut self) -> io::Result<()> {
         let (payload, memory) = self.take_part();
         let (objects, path, seen) = (self.objects.clone(), self.path.clone(), self.seen.clone());
@@ -136,7 +136,7 @@ impl Write for NewObject {
         Ok(taken)
     }
 
-    /// What was written is nowhere before all of it is there.
+    /// Nothing is visible before all of it is written.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -178,7 +178,7 @@ impl Drop for NewObject {
                 task.abort();
                 let _ = task.await;
             }
-            // A failure can't be reported any more; its cause has been.
+            // A failure can't be reported any more; its cause already was.
             let _ = upload.abort().await;
             drop(sender);
         });

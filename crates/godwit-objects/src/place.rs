@@ -19,7 +19,7 @@ pub(crate) enum StoreKind {
 }
 
 impl StoreKind {
-    /// The kind that a scheme stands for.
+    /// Returns the kind for a scheme.
     pub(crate) fn of_scheme(scheme: &str) -> Option<Self> {
         match scheme {
             "s3" | "s3a" => Some(Self::S3),
@@ -30,7 +30,7 @@ impl StoreKind {
         }
     }
 
-    /// True if the last bytes of an object can be requested without knowing its length.
+    /// Returns true if the last bytes of an object can be requested without knowing its length.
     pub(crate) fn has_suffix_ranges(self) -> bool {
         self != Self::Azure
     }
@@ -40,16 +40,16 @@ impl StoreKind {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) kind: StoreKind,
-    /// As written; also for web servers, where names may continue after a question mark.
+    /// The URL as written; also used for web servers, where names may continue after a question mark.
     pub(crate) url: String,
     /// Scheme and bucket, container or server: the unit of connections and credentials.
     pub(crate) root: String,
-    /// The name in the store; empty for web servers, where the URL is the name, and for the whole store.
+    /// The name in the store; empty for the whole store and for web servers, where the URL is the name.
     pub(crate) path: ObjectPath,
 }
 
 impl Place {
-    /// The place of a path that is a URL of a known scheme.
+    /// Returns the place of a path that is a URL of a known scheme.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
         let url = path.to_str().ok_or_else(|| invalid("the URL is not UTF-8"))?;
@@ -73,7 +73,7 @@ impl Place {
         Ok(Self { kind, url: url.to_owned(), root, path })
     }
 
-    /// The prefix of names in the folder; `None`: the whole store.
+    /// Returns the prefix of names in the folder; `None`: the whole store.
     pub(crate) fn prefix(&self) -> Option<String> {
         let name = self.path.as_ref();
         (!name.is_empty()).then(|| format!("{name}/"))

@@ -11,11 +11,11 @@ use parking_lot::RwLock;
 pub enum ObjectSetting {
     /// The region of S3 buckets.
     S3Region,
-    /// Another server that speaks S3, as `https://host:port`.
+    /// The endpoint of another server that speaks S3, as `https://host:port`.
     S3Endpoint,
-    /// The user of S3.
+    /// The access key ID for S3.
     S3AccessKeyId,
-    /// The user's secret.
+    /// The secret access key for S3.
     S3SecretAccessKey,
     /// The session token of temporary credentials.
     S3SessionToken,
@@ -30,7 +30,7 @@ pub enum ObjectSetting {
 impl ObjectSetting {
     const COUNT: usize = 8;
 
-    /// True if its value must not be shown.
+    /// Returns true if its value must not be shown.
     pub fn is_secret(self) -> bool {
         matches!(self, Self::S3SecretAccessKey | Self::S3SessionToken | Self::HttpBearerToken)
     }
@@ -44,18 +44,18 @@ pub struct ObjectSettings {
 }
 
 impl ObjectSettings {
-    /// The value that was set.
+    /// Returns the value that was set.
     pub(crate) fn get(&self, setting: ObjectSetting) -> Option<String> {
         self.values.read()[setting as usize].clone()
     }
 
-    /// The value that was set, in a form that may be shown: for secrets only that there is one.
+    /// Returns the value that was set, in a form that may be shown: for secrets only that there is one.
     pub fn shown(&self, setting: ObjectSetting) -> Option<String> {
         let value = self.get(setting)?;
         Some(if setting.is_secret() { "(set, not shown)".to_owned() } else { value })
     }
 
-    /// Sets a value; `None`: from the environment.
+    /// Sets a value; `None`: use the environment.
     pub fn set(&self, setting: ObjectSetting, value: Option<String>) {
         self.values.write()[setting as usize] = value;
         self.changes.fetch_add(1, Ordering::SeqCst);
@@ -66,7 +66,7 @@ impl ObjectSettings {
         self.changes.load(Ordering::SeqCst)
     }
 
-    /// The S3 server, if it isn't that of the region.
+    /// Returns the S3 endpoint, if it isn't the region's.
     pub(crate) fn s3_endpoint(&self) -> Option<String> {
         let endpoint = self.get(ObjectSetting::S3Endpoint)?;
         if endpoint.contains("://") {

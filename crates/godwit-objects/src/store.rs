@@ -1,4 +1,4 @@
-//! Stores: how each kind is reached, and the requests to it.
+//! Stores: connecting to each kind, and requests to it.
 
 use std::env;
 use std::io;
@@ -24,8 +24,8 @@ use crate::place::{Place, StoreKind};
 use crate::settings::{ObjectSetting, ObjectSettings};
 use crate::transport::{Network, Transport, retries};
 
-/// Environment variables for credentials, by kind of store. Without any of them requests aren't signed: public objects
-/// can be read, and there is no wait for a metadata server that may not exist.
+/// Environment variables for credentials, by kind of store. If none of them is set, requests aren't signed: public
+/// objects can be read, and there is no wait for a metadata server that may not exist.
 const CREDENTIALS: [(StoreKind, &[&str]); 3] = [
     (
         StoreKind::S3,
@@ -73,7 +73,7 @@ pub(crate) struct Store {
     objects: Arc<dyn ObjectStore>,
     /// `None`: it can't be listed.
     lister: Option<Lister>,
-    /// The permits for requests in flight that read ahead.
+    /// Permits for read-ahead requests in flight.
     pub(crate) slots: Arc<Semaphore>,
 }
 
@@ -92,7 +92,7 @@ impl std::fmt::Debug for Lister {
 pub(crate) struct Version {
     pub(crate) bytes: u64,
     pub(crate) modified: Option<SystemTime>,
-    /// The store's tag for this content; two contents never share one.
+    /// The store's tag for this content; different contents never share one.
     pub(crate) etag: Option<String>,
 }
 
@@ -102,7 +102,7 @@ impl Version {
         Self { bytes: meta.size, modified, etag: meta.e_tag.clone() }
     }
 
-    /// The tag, if a server can compare it: weak ones, `W/"…"`, stand for contents that may differ.
+    /// Returns the tag if a server can compare it: contents with the same weak tag, `W/"…"`, may differ.
     fn strong_etag(&self) -> Option<String> {
         self.etag.clone().filter(|etag| !etag.starts_with("W/"))
     }
@@ -115,11 +115,11 @@ pub(crate) struct Got {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Takes the bytes of an answer as they arrive.
+/// Receives the bytes of an answer as they arrive.
 type Taker<'a> = &'a mut (dyn FnMut(&[u8]) + Send);
 
 impl Store {
-    /// The store of a place.
+    /// Connects to the store of a place.
     pub(crate) fn connect(place: &Place, settings: &ObjectSettings, network: &Network) -> io::Result<Self> {
         let (token, url) = match place.kind {
             StoreKind::Web => (bearer_token(place, settings), place.url.clone()),
@@ -161,7 +161,7 @@ impl Store {
         }
     }
 
-    /// The same store under the request limit of another one.
+    /// Returns the same store, sharing the limit on requests.
     pub(crate) fn sharing_slots(&self) -> Self {
         Self { kind: self.kind, objects: self.objects.clone(), lister: None, slots: self.slots.clone() }
     }
@@ -174,7 +174,7 @@ impl Store {
         self.lister.clone()
     }
 
-    /// The first or the last bytes of an object, whatever it is, unless it is still what is `known`.
+    /// Returns the first or the last bytes of an object in any version except the `known` one.
     pub(crate) async fn look(
         &self,
         path: &ObjectPath,
@@ -192,14 +192,14 @@ impl Store {
         let mut bytes = Vec::new();
         let mut take = |piece: &[u8]| bytes.extend_from_slice(piece);
         match self.get(path, GetOptions { range: Some(range), ..options.clone() }, None, &mut take).await {
-            // An empty object has no bytes to ask for.
+            // An empty object has no range that can be requested.
             Err(Failure::NoSuchRange) => self.head(path, options).await,
             Ok((version, start)) => Ok(Got { version, start, bytes }),
             Err(failure) => Err(failure),
         }
     }
 
-    /// An object from a server that only sends whole files, with the memory for it.
+    /// Returns an object from a server that only sends whole files, with the memory for it.
     pub(crate) async fn whole(&self, path: &ObjectPath, memory: &BufferManager) -> Result<(Got, Reservation), Failure> {
         let no_room = |error: godwit_common::Error| Failure::Memory(error.message().to_owned());
         let mut room = memory.reserve(0, MemoryTag::Reader).map_err(no_room)?;
@@ -209,7 +209,7 @@ impl Store {
         }
         room.resize(head.version.bytes as usize).map_err(no_room)?;
         let mut bytes = Vec::with_capacity(head.version.bytes as usize);
-        // A longer one is not the same as before.
+        // A longer one isn't the version that was looked up.
         let mut take =
             |piece: &[u8]| bytes.extend_from_slice(&piece[..piece.len().min(bytes.capacity() - bytes.len())]);
         let (version, start) = self.get(path, GetOptions::default(), Some(&head.version), &mut take).await?;
@@ -224,7 +224,7 @@ impl Store {
         Ok(Got { version, start, bytes: Vec::new() })
     }
 
-    /// Hands over all bytes of a range of an object that must be unchanged, as they arrive.
+    /// Passes on all bytes of a range as they arrive; the object must be unchanged.
     pub(crate) async fn read(
         &self,
         path: &ObjectPath,
@@ -244,10 +244,10 @@ impl Store {
                 take(piece);
             };
             match self.get(path, options, Some(version), &mut count).await {
-                // The object is longer than that, so the answer was cut short.
+                // The object is longer, so the answer was cut short.
                 Ok(_) if at < range.end => {}
                 Ok(_) => return Ok(()),
-                // It was longer when it was opened.
+                // The object was longer when it was opened.
                 Err(Failure::NoSuchRange) => return Err(Failure::Changed),
                 Err(failure) => return Err(failure),
             }
@@ -256,7 +256,7 @@ impl Store {
         Err(Failure::Other(io::ErrorKind::Other, what))
     }
 
-    /// Requests an object, of the version `known` if given. Returns its version, and where the bytes begin.
+    /// Requests an object, in the version `known` if given. Returns its version, and where the bytes begin.
     async fn get(
         &self,
         path: &ObjectPath,
@@ -283,7 +283,7 @@ impl Store {
     }
 }
 
-/// Which bytes of an object come with the first request.
+/// The part of an object that comes with the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Start,
@@ -324,7 +324,7 @@ fn s3(url: &str, settings: &ObjectSettings) -> AmazonS3Builder {
     builder.with_skip_signature(!is_known)
 }
 
-/// The bearer token of web servers. It isn't sent where others could read it.
+/// Returns the bearer token of web servers. It isn't sent where others could read it.
 fn bearer_token(place: &Place, settings: &ObjectSettings) -> Option<String> {
     let server = place.root.split("://").nth(1).unwrap_or_default();
     let host = server.rsplit_once(':').map_or(server, |(host, _)| host);

@@ -1,4 +1,4 @@
-//! The HTTP client that all stores share, and the threads it runs on.
+//! The HTTP client shared by all stores, and the threads that it runs on.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -12,13 +12,13 @@ use crate::client::Client;
 use crate::config::{NETWORK_THREADS, RETRIES_MAX, RETRY_PAUSE_MAX, RETRY_PAUSE_MIN, RETRY_TIMEOUT};
 use crate::failure::Seen;
 
-/// How often requests are retried.
+/// Returns the retry limits.
 pub(crate) fn retries() -> RetryConfig {
     let backoff = BackoffConfig { init_backoff: RETRY_PAUSE_MIN, max_backoff: RETRY_PAUSE_MAX, base: 2.0 };
     RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_TIMEOUT }
 }
 
-/// Threads and connections, made when they are first needed.
+/// Threads and connections, created on first use.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     runtime: OnceLock<Runtime>,
@@ -33,7 +33,7 @@ impl Network {
         }
         let mut builder = Builder::new_multi_thread();
         let runtime = builder.worker_threads(NETWORK_THREADS).thread_name("godwit-network").enable_all().build()?;
-        // A second thread uses the first one's.
+        // If two threads get here, the second uses the first one's.
         if let Err(unused) = self.runtime.set(runtime) {
             unused.shutdown_background();
         }
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Bearer {
 }
 
 impl Transport {
-    /// The transport to a store; `token` is sent to its server.
+    /// Creates the transport to a store; `token` is sent to its server.
     pub(crate) fn new(client: HttpClient, token: Option<String>) -> Self {
         Self { client, bearer: token.map(|token| Bearer(format!("Bearer {token}").into())) }
     }

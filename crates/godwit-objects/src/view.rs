@@ -1,4 +1,4 @@
-//! Lookups for the planning of one table are remembered, so that a store is never asked twice for the same.
+//! Memory of lookups while one table is planned, so that nothing is requested twice from a store.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::listing::Entry;
 use crate::place::Place;
 use crate::store::Version;
 
-/// The files, with a memory.
+/// Files that remember lookups.
 pub(crate) struct View {
     files: ObjectFiles,
     seen: Mutex<HashMap<PathBuf, Seen>>,
@@ -25,7 +25,7 @@ pub(crate) struct View {
 #[derive(Clone)]
 enum Seen {
     Found(Found),
-    /// From a listing, so that the object itself wasn't requested.
+    /// From a listing: the object itself wasn't requested.
     Listed(Version),
 }
 
@@ -48,7 +48,7 @@ impl View {
         self.seen.lock().insert(path.to_owned(), seen);
     }
 
-    /// What is at a place, open for reading.
+    /// Returns what is at a place, open for reading.
     fn found(&self, path: &Path, place: &Place) -> io::Result<Found> {
         let found = match self.seen(path) {
             Some(Seen::Found(found)) => return Ok(found),
@@ -109,7 +109,7 @@ impl Files for View {
     fn will_open(&self, paths: &[PathBuf]) {
         for path in paths.iter().take(REQUESTS_AHEAD_MAX) {
             let Some(Ok(place)) = self.files.place(path) else { continue };
-            // The others brought their end along when they were looked up.
+            // The others were fetched along with their ends when they were looked up.
             if let (Some(Seen::Listed(_)), Ok(Found::File(file))) = (self.seen(path), self.found(path, &place)) {
                 file.announce_end();
             }

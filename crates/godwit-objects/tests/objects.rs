@@ -1,4 +1,4 @@
-//! Files in a stand-in for S3: what is read and written, by how many requests, and how failures are reported.
+//! Files in a stand-in for S3: reads and writes, the number of requests that they take, and the reporting of failures.
 
 mod support;
 
@@ -37,7 +37,7 @@ fn setup() -> Setup {
     Setup { server, settings, memory, files }
 }
 
-/// Bytes that differ from place to place.
+/// Bytes that depend on their position.
 fn content(length: usize) -> Vec<u8> {
     (0..length as u64).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8).collect()
 }
@@ -153,7 +153,7 @@ fn a_changed_object_is_an_error_and_never_a_mix() {
     assert!(error.to_string().contains("changed"), "{error}");
     server.delete("/b/x.parquet");
     assert_eq!(file.read_exact_at(&mut [0; 100], 0).unwrap_err().kind(), io::ErrorKind::NotFound);
-    // The version that is opened anew is read.
+    // The version found when opening again is read.
     server.put("/b/x.parquet", content(2 << 20));
     open(&files, "s3://b/x.parquet").read_exact_at(&mut [0; 100], 0).unwrap();
 }

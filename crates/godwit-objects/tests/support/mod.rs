@@ -19,18 +19,18 @@ pub enum Fault {
     Close,
     /// The connection is closed in the middle of the body.
     Short,
-    /// The answer doesn't come.
+    /// There is no answer.
     Hang,
 }
 
-/// A request as it was seen.
+/// A request as the server saw it.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub method: String,
-    /// Path and what stands behind the question mark.
+    /// Path and query string.
     pub target: String,
     pub headers: BTreeMap<String, String>,
-    /// Bytes of the body of the answer.
+    /// Bytes of the answer's body.
     pub bytes: usize,
 }
 
@@ -38,7 +38,7 @@ pub struct Request {
 struct State {
     objects: BTreeMap<String, Object>,
     uploads: BTreeMap<String, BTreeMap<u32, Vec<u8>>>,
-    /// Where objects are said to be.
+    /// Redirects of objects.
     elsewhere: BTreeMap<String, String>,
     latency: Duration,
     /// The faults of the next requests.
@@ -50,7 +50,7 @@ struct State {
     seen: Vec<Request>,
     in_flight: usize,
     in_flight_max: usize,
-    /// Only sends whole files.
+    /// True if only whole files are sent.
     ignores_ranges: bool,
 }
 
@@ -60,7 +60,7 @@ struct Object {
     etag: String,
 }
 
-/// The server; it ends with the process.
+/// The server, which runs until the process ends.
 #[derive(Clone)]
 pub struct Server {
     address: SocketAddr,
@@ -105,7 +105,7 @@ impl Server {
         self.state().objects.remove(name);
     }
 
-    /// Requests for an object are sent to another URL.
+    /// Redirects requests for an object to another URL.
     pub fn send_elsewhere(&self, name: &str, url: String) {
         self.state().elsewhere.insert(name.to_owned(), url);
     }
@@ -114,17 +114,17 @@ impl Server {
         self.state().latency = latency;
     }
 
-    /// The next request fails, and those after it as planned before.
+    /// Makes the next request fail; those after it fail as planned before.
     pub fn fail_next(&self, fault: Fault) {
         self.state().faults.push_back(Some(fault));
     }
 
-    /// The next request without a planned fault succeeds.
+    /// Makes the next request without a planned fault succeed.
     pub fn pass_next(&self) {
         self.state().faults.push_back(None);
     }
 
-    /// All requests fail, except for those with another plan, or none does.
+    /// Makes all requests without another plan fail, or none.
     pub fn fail_always(&self, fault: Option<Fault>) {
         let mut state = self.state();
         state.always = fault;
@@ -390,7 +390,7 @@ impl State {
     }
 }
 
-/// What stands for `%2F` and the like.
+/// Decodes `%2F` and the like.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
