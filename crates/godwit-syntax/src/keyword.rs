@@ -1,8 +1,10 @@
-//! The words that the grammar knows, and where they can be names.
+//! Keywords of the grammar, and where they can be names.
 //!
-//! Any word may be quoted and is a name then. Without quotes: a [`Reserved`](Class::Reserved) word is never a name, but
-//! for a label after AS or a dot; a [`Join`](Class::Join) word may name a function, as `left` does; a
-//! [`Clause`](Class::Clause) word is a name wherever one is expected, but no alias without AS, because there it begins
+//! Any word can be quoted, which makes it a name. Unquoted, a [`Reserved`](Class::Reserved) word is never a name,
+//! except as a label after AS or a dot; a [`Join`](Class::Join) word may name a function, as `left` does; a
+//! [`Clause`](Class::Clause) word is a name wherever one is expected, but can't be an alias without AS, because there
+//! it begins the next clause; all others are names anywhere. The reserved words are those of PostgreSQL that DuckDB
+//! rejects, too.
 //! what comes next; all others are names anywhere. The reserved words are those of PostgreSQL that DuckDB refuses, too.
 
 use std::sync::OnceLock;
@@ -33,7 +35,7 @@ macro_rules! keywords {
                 }
             }
 
-            /// The word in upper case.
+            /// Returns the word in upper case.
             pub(crate) fn text(self) -> String {
                 Self::ALL[self as usize].0.chars().enumerate().fold(String::new(), |mut text, (at, character)| {
                     if at > 0 && character.is_ascii_uppercase() {
@@ -47,7 +49,7 @@ macro_rules! keywords {
     };
 }
 
-// A capital inside a word stands for an underscore before it: `CurrentDate` is CURRENT_DATE.
+// A capital letter inside a word stands for an underscore before it: `CurrentDate` is CURRENT_DATE.
 keywords! {
     Reserved {
         All And Any Array As Asc Asymmetric Both Case Cast Check Collate Column Constraint Create Default Desc Distinct
@@ -79,7 +81,7 @@ keywords! {
 }
 
 impl Keyword {
-    /// The keyword that a word is, in any case.
+    /// Returns the keyword for a word in any case.
     pub(crate) fn of(word: &str) -> Option<Keyword> {
         if word.len() > LENGTH_MAX {
             return None;
@@ -110,15 +112,15 @@ impl Keyword {
     }
 }
 
-/// True if a word can name a column or a table without quotes, as far as keywords are concerned.
+/// True if a word is not a keyword that needs quotes to name a column or a table.
 pub fn is_name(word: &str) -> bool {
     Keyword::of(word).is_none_or(Keyword::is_name)
 }
 
-/// No keyword is longer.
+/// Maximum length of a keyword.
 const LENGTH_MAX: usize = 20;
 
-/// The keywords as they are written in lower case, in order.
+/// The keywords in lower case, sorted.
 static SORTED: OnceLock<Vec<(String, Keyword)>> = OnceLock::new();
 
 fn sorted() -> Vec<(String, Keyword)> {

@@ -5,14 +5,14 @@
 //!          keyword: which words can be names
 //! ```
 //!
-//! The parser is our own and not the `sqlparser` crate, because the binder needs the place of every node for its
-//! errors, precedences have to be PostgreSQL's everywhere (`IS DISTINCT FROM`, `||`, `~`), and numbers, comments
-//! and texts have forms that would have to be patched into another library's tokens. Meaning is not looked at here:
-//! which name is what, and whether a function exists, is for the binder to say.
+//! The parser is our own rather than the `sqlparser` crate because the binder needs the span of every node for its
+//! errors, precedences have to be PostgreSQL's everywhere (`IS DISTINCT FROM`, `
+//! `, `~`), and numbers, comments and string literals have forms that would have to be patched into another library's
+//! tokens. The parser ignores meaning: resolving names and functions is up to the binder.
 //!
-//! Any text ends in a tree or an error with a place, in linear time, without overflowing the stack; any tree
-//! printed and parsed again is the same tree, unless it is so deep that parentheses make it too deep.
-//! `PostgreSQL`'s grammar is the reference, `DuckDB`'s additions are read as well.
+//! Parsing any text yields a tree or an error with a span, in linear time, without overflowing the stack. Any tree that
+//! is printed and parsed again yields the same tree, unless it is so deep that parentheses make it too deep.
+//! `PostgreSQL`'s grammar is the reference; `DuckDB`'s additions are accepted as well.
 #![forbid(unsafe_code)]
 
 pub mod ast;
@@ -31,9 +31,9 @@ pub use script::{
 };
 pub use walk::Child;
 
-/// Levels of the deepest tree. More deeply nested statements are refused. See [`with_stack`] for the stack that
-/// they need.
+/// Maximum depth of a tree, in levels. More deeply nested statements are rejected. See [`with_stack`] for the stack
+/// that they need.
 pub const DEPTH_MAX: usize = 1_000;
 
-/// Longest text of a statement, in bytes: a bound on memory, far beyond what people and generators write.
+/// Maximum length of a statement, in bytes: a bound on memory, far beyond what people and generators write.
 pub const TEXT_BYTES_MAX: usize = 16 << 20;

@@ -1,8 +1,7 @@
-//! Scripts: text that holds statements, separated by semicolons.
+//! Scripts: sequences of statements separated by semicolons.
 //!
-//! A script is read one statement at a time, so that a shell runs what precedes a mistake. A statement's end
-//! is found by lexing alone: after a syntax error the next statement can be read, after a quote that isn't closed
-//! there is none.
+//! A script is read one statement at a time, so that a shell runs the statements before a mistake. A statement's end is
+//! found by lexing alone: after a syntax error, the next statement can be read; after an unclosed quote, there is none.
 
 use std::sync::Arc;
 
@@ -17,27 +16,27 @@ use crate::{DEPTH_MAX, TEXT_BYTES_MAX};
 /// A statement of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedStatement {
-    /// What it is.
+    /// The syntax tree.
     pub statement: Statement,
-    /// Its place in the text, without the semicolon.
+    /// Its span in the text, without the semicolon.
     pub span: Span,
-    /// The parameters in it.
+    /// Its parameters.
     pub parameters: Parameters,
-    /// How many levels its tree has at most; recursion along it needs stack in proportion.
+    /// Upper bound on the depth of its tree, in levels; recursion along it needs stack in proportion.
     pub depth: usize,
 }
 
 /// The parameters of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parameters {
-    /// The highest number; parameters by number are those from 1 to it.
+    /// The highest number; numbered parameters are those from 1 to it.
     pub count: u32,
     /// The names, in order of first use.
     pub names: Vec<Arc<str>>,
 }
 
 impl Parameters {
-    /// The parameter that a question mark stands for.
+    /// Returns the parameter that a question mark stands for.
     pub(crate) fn next(&mut self) -> Parameter {
         self.numbered(self.count.saturating_add(1))
     }
@@ -68,13 +67,13 @@ pub struct Script<'a> {
 }
 
 impl<'a> Script<'a> {
-    /// Reads from the beginning.
+    /// Starts at the beginning of the text.
     pub fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
-    /// The next statement, or what is wrong with it; `None` after the last. After a syntax error the statement after
-    /// the semicolon comes next.
+    /// Returns the next statement or its error; `None` after the last. After a syntax error, reading continues behind
+    /// the next semicolon.
     pub fn next_statement(&mut self) -> Option<Result<ParsedStatement>> {
         let tokens = match self.next_tokens()? {
             Ok(tokens) => tokens,
@@ -89,7 +88,7 @@ impl<'a> Script<'a> {
         }))
     }
 
-    /// The tokens of the next statement that isn't empty, and an end.
+    /// Returns the tokens of the next non-empty statement, followed by an end token.
     fn next_tokens(&mut self) -> Option<Result<Vec<Token>>> {
         let mut lexer = Lexer::new(self.text, self.at);
         let mut tokens: Vec<Token> = Vec::new();
@@ -126,7 +125,7 @@ impl Iterator for Script<'_> {
     }
 }
 
-/// From the first token to the last before the end.
+/// Returns the span from the first token to the last before the end.
 fn span_of(tokens: &[Token]) -> Span {
     match tokens {
         [first, .., last, _] => first.span.to(last.span),
@@ -147,7 +146,7 @@ fn check_length(tokens: &[Token]) -> Result<()> {
         .at_span(Span { start: span.start, end: span.start + 1 }))
 }
 
-/// Runs a rule of the parser on all tokens: on this stack as long as they are nested as usual, else on a larger one.
+/// Runs a parser rule on all tokens: on this stack if they are nested as usual, otherwise on a larger one.
 fn parse<'a, T: Send>(
     text: &'a str,
     tokens: &'a [Token],
@@ -165,7 +164,7 @@ fn parse<'a, T: Send>(
     }
 }
 
-/// Runs a rule of the parser on text that isn't a script.
+/// Runs a parser rule on text that isn't a script.
 fn parse_all<T: Send>(text: &str, rule: for<'a> fn(&mut Parser<'a>) -> Result<T>) -> Result<T> {
     let mut lexer = Lexer::new(text, 0);
     let mut tokens = Vec::new();
@@ -200,7 +199,7 @@ pub fn parse_data_type(sql: &str) -> Result<DataType> {
     parse_all(sql, |parser| parser.data_type())
 }
 
-/// The places of a script's statements, up to the first that has no end, and what is wrong with that one.
+/// Returns the spans of a script's statements up to the first that has no end, and the error of that one.
 pub fn split_script(sql: &str) -> (Vec<Span>, Option<Error>) {
     let mut script = Script::new(sql);
     let mut spans = Vec::new();
@@ -213,8 +212,8 @@ pub fn split_script(sql: &str) -> (Vec<Span>, Option<Error>) {
     }
 }
 
-/// True if a shell may run the text: it ends in a semicolon outside of quotes, comments and parentheses, or more
-/// text can't make it right.
+/// True if a shell may run the text: it ends in a semicolon outside of quotes, comments and parentheses, or more text
+/// can't make it valid.
 pub fn is_complete(sql: &str) -> bool {
     let mut lexer = Lexer::new(sql, 0);
     let (mut open, mut ends) = (0_usize, false);

@@ -1,4 +1,4 @@
-//! What is directly below a node.
+//! Iteration over the children of a node.
 //!
 //! ```
 //! use godwit_syntax::{Child, ast::{Expr, ExprKind}, parse_expression};
@@ -29,17 +29,17 @@ pub enum Child<'a> {
     Expr(&'a Expr),
     /// A query: a subquery of an expression, a common table expression, a table of FROM, an operand of a set operation.
     Query(&'a Query),
-    /// A statement that changes rows, in a common table expression.
+    /// A data-modifying statement in a common table expression.
     Write(&'a Statement),
     /// The path of a file in FROM.
     File(&'a str),
 }
 
-/// Is told each child.
+/// Called for each child.
 type Visit<'v, 'a> = &'v mut dyn FnMut(Child<'a>);
 
 impl Expr {
-    /// Calls `visit` for each expression and query directly below, from the left to the right.
+    /// Calls `visit` for each expression and query directly below, from left to right.
     pub fn for_each_child<'a>(&'a self, visit: Visit<'_, 'a>) {
         match &self.kind {
             ExprKind::Literal(_)
@@ -100,7 +100,7 @@ impl Expr {
         }
     }
 
-    /// The children of kinds whose parts are structs.
+    /// Visits the children of kinds whose parts are structs.
     fn for_each_part<'a>(&'a self, visit: Visit<'_, 'a>) {
         match &self.kind {
             ExprKind::Case { operand, branches, otherwise } => {
@@ -133,7 +133,7 @@ impl Expr {
 }
 
 impl Call {
-    /// Calls `visit` for each expression and query directly below, from the left to the right.
+    /// Calls `visit` for each expression and query directly below, from left to right.
     pub fn for_each_child<'a>(&'a self, visit: Visit<'_, 'a>) {
         self.args.iter().for_each(|argument| visit(Child::Expr(&argument.value)));
         sort_keys(&self.order_by, visit);
@@ -159,8 +159,7 @@ impl WindowSpec {
 }
 
 impl Query {
-    /// Calls `visit` for each expression and query directly below: those of all clauses, common table expressions
-    /// first.
+    /// Calls `visit` for each expression and query directly below, in all clauses, common table expressions first.
     pub fn for_each_child<'a>(&'a self, visit: Visit<'_, 'a>) {
         for cte in self.with.iter().flat_map(|with| &with.ctes) {
             match &cte.body {
@@ -176,15 +175,15 @@ impl Query {
         self.offset.iter().for_each(|one| visit(Child::Expr(one)));
     }
 
-    /// Calls `visit` for the names that stand for tables, subqueries included; common table expressions may be among
-    /// them.
+    /// Calls `visit` for the names that stand for tables, including those in subqueries; common table expressions may
+    /// be among them.
     pub fn for_each_table<'a>(&'a self, visit: &mut dyn FnMut(&'a ObjectName)) {
         self.body.for_each_table(visit);
         self.for_each_child(&mut |child| tables_in(child, visit));
     }
 }
 
-/// The tables of the queries in a child.
+/// Visits the tables of the queries in a child.
 fn tables_in<'a>(child: Child<'a>, visit: &mut dyn FnMut(&'a ObjectName)) {
     match child {
         Child::Expr(expr) => expr.for_each_child(&mut |child| tables_in(child, visit)),
@@ -194,7 +193,7 @@ fn tables_in<'a>(child: Child<'a>, visit: &mut dyn FnMut(&'a ObjectName)) {
 }
 
 impl SetExpr {
-    /// Calls `visit` for each expression and query below that isn't inside of another query or expression.
+    /// Calls `visit` for each expression and query below that isn't inside another query or expression.
     pub fn for_each_child<'a>(&'a self, visit: Visit<'_, 'a>) {
         match &self.kind {
             SetExprKind::Select(select) => select.for_each_child(visit),

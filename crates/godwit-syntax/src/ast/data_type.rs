@@ -1,4 +1,4 @@
-//! Types as they are written.
+//! Types as written in SQL.
 
 use std::sync::Arc;
 
@@ -9,29 +9,29 @@ use super::{Expr, Ident, ObjectName};
 /// A type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataType {
-    /// What it is.
+    /// Its kind.
     pub kind: DataTypeKind,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// The kinds of types by form; which names there are is the binder's business.
+/// The syntactic forms of types; the binder knows the names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DataTypeKind {
     /// `INTEGER`, `DECIMAL(10, 2)`, `my_schema.mood`. Names of several words have one spelling: `double precision`,
-    /// `character varying`, `timestamp with time zone`, `time with time zone`, `bit varying`, `bigint unsigned`;
-    /// the span tells what was written. `WITHOUT TIME ZONE` is left out.
+    /// `character varying`, `timestamp with time zone`, `time with time zone`, `bit varying`, `bigint unsigned`; the
+    /// span covers the original text. `WITHOUT TIME ZONE` is omitted.
     Named {
         /// The name.
         name: ObjectName,
-        /// The contents of parentheses: numbers, and names or texts for types that take them.
+        /// The arguments in parentheses: numbers, and names or string literals for types that take them.
         arguments: Vec<Expr>,
     },
     /// `of[]`, `of[3]`, `of ARRAY`, `of ARRAY[3]`.
     Array {
         /// The type of the elements.
         of: Box<DataType>,
-        /// How many there are, if that is fixed.
+        /// The number of elements, if fixed.
         length: Option<u64>,
     },
     /// `STRUCT(a INTEGER, b VARCHAR)`, `ROW(…)`.

@@ -1,7 +1,7 @@
 //! Statements that define, change and drop objects.
 //!
-//! What the catalog keeps as text (a view's query, the body of a macro, a default, a check) is a node with a span: the
-//! text is the script's there.
+//! Objects that the catalog keeps as text (a view's query, the body of a macro, a default, a check) are nodes with
+//! spans, by which their text is taken from the script.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ pub struct CreateTable {
     pub if_not_exists: bool,
     /// The table.
     pub name: ObjectName,
-    /// Its columns; of `AS query` they may have no types.
+    /// Its columns; with `AS query`, they may have no types.
     pub columns: Vec<ColumnDef>,
-    /// Constraints that aren't a column's.
+    /// Table constraints.
     pub constraints: Vec<TableConstraint>,
-    /// `LIKE other`: tables whose columns it gets, with the number of its own that precede them.
+    /// `LIKE other`: tables whose columns it takes over, each with the number of its own columns before it.
     pub like: Vec<(usize, ObjectName)>,
     /// `WITH (…)`.
     pub options: Vec<StatementOption>,
@@ -32,7 +32,7 @@ pub struct CreateTable {
     pub query: Option<Box<Query>>,
     /// False for `WITH NO DATA`.
     pub with_data: bool,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -41,11 +41,11 @@ pub struct CreateTable {
 pub struct ColumnDef {
     /// The name.
     pub name: Ident,
-    /// The type; generated columns and those of `AS query` may have none.
+    /// The type; generated columns and columns of `AS query` may have none.
     pub data_type: Option<DataType>,
     /// Constraints, in order.
     pub constraints: Vec<ColumnConstraint>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -54,13 +54,13 @@ pub struct ColumnDef {
 pub struct ColumnConstraint {
     /// The name.
     pub name: Option<Ident>,
-    /// What it is.
+    /// Its kind.
     pub kind: ColumnConstraintKind,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What a column's definition may say.
+/// The constraints and properties of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnConstraintKind {
     /// `NOT NULL`.
@@ -97,14 +97,14 @@ pub enum ColumnConstraintKind {
     Encoding(Ident),
 }
 
-/// `[CONSTRAINT name] kind` of a table.
+/// `[CONSTRAINT name] kind` in a table definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableConstraint {
     /// The name.
     pub name: Option<Ident>,
-    /// What it is.
+    /// Its kind.
     pub kind: TableConstraintKind,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -121,7 +121,7 @@ pub enum TableConstraintKind {
     ForeignKey {
         /// The columns.
         columns: Vec<Ident>,
-        /// What they refer to.
+        /// The referenced table and columns.
         reference: ForeignReference,
     },
 }
@@ -131,7 +131,7 @@ pub enum TableConstraintKind {
 pub struct ForeignReference {
     /// The table.
     pub table: ObjectName,
-    /// Its columns; none: its primary key.
+    /// Its columns; if empty, its primary key.
     pub columns: Vec<Ident>,
     /// ON DELETE.
     pub on_delete: Option<ReferentialAction>,
@@ -139,7 +139,7 @@ pub struct ForeignReference {
     pub on_update: Option<ReferentialAction>,
 }
 
-/// What happens to rows that refer to one that goes.
+/// The action for rows that refer to a deleted or updated row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum ReferentialAction {
@@ -163,11 +163,11 @@ pub struct CreateView {
     pub recursive: bool,
     /// The view.
     pub name: ObjectName,
-    /// Names of the columns.
+    /// Column names.
     pub columns: Vec<Ident>,
-    /// What it stands for; its span is the text that the catalog keeps.
+    /// The query; its span is the text that the catalog keeps.
     pub query: Box<Query>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -180,7 +180,7 @@ pub struct CreateSchema {
     pub if_not_exists: bool,
     /// The schema.
     pub name: ObjectName,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -197,20 +197,20 @@ pub struct CreateSequence {
     pub name: ObjectName,
     /// Options, in order.
     pub options: Vec<SequenceOption>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
 /// An option of a sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SequenceOption {
-    /// What it is.
+    /// Its kind.
     pub kind: SequenceOptionKind,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// The options of sequences. Numbers are literals, perhaps with a sign.
+/// The options of sequences. Numbers are literals, possibly signed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SequenceOptionKind {
     /// `START [WITH] n`.
@@ -250,9 +250,9 @@ pub struct CreateIndex {
     pub keys: Vec<OrderByExpr>,
     /// `WITH (…)`.
     pub options: Vec<StatementOption>,
-    /// Of a partial index.
+    /// The predicate of a partial index.
     pub filter: Option<Expr>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -267,16 +267,16 @@ pub struct CreateType {
     pub if_not_exists: bool,
     /// The type.
     pub name: ObjectName,
-    /// What it is.
+    /// Its definition.
     pub definition: TypeDefinition,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What a new type is.
+/// The definition of a new type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TypeDefinition {
-    /// Another name of a type, or `ENUM ('a', 'b')`.
+    /// An existing type, for an alias, or `ENUM ('a', 'b')`.
     Type(DataType),
     /// `ENUM (SELECT …)`.
     EnumOf(Box<Query>),
@@ -295,7 +295,7 @@ pub struct CreateMacro {
     pub name: ObjectName,
     /// One for each set of parameters; at least one.
     pub overloads: Vec<MacroOverload>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -304,9 +304,9 @@ pub struct CreateMacro {
 pub struct MacroOverload {
     /// The parameters.
     pub parameters: Vec<MacroParameter>,
-    /// What it stands for.
+    /// The body.
     pub body: MacroBody,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -317,11 +317,11 @@ pub struct MacroParameter {
     pub name: Ident,
     /// The type.
     pub data_type: Option<DataType>,
-    /// What it is if nothing is given.
+    /// The default value.
     pub default: Option<Expr>,
 }
 
-/// What a macro stands for.
+/// The body of a macro.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MacroBody {
     /// A value.
@@ -330,7 +330,7 @@ pub enum MacroBody {
     Table(Box<Query>),
 }
 
-/// Kinds of objects that have names.
+/// Kinds of named objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum ObjectKind {
@@ -348,7 +348,7 @@ pub enum ObjectKind {
 /// `DROP kind [IF EXISTS] names [CASCADE | RESTRICT]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drop {
-    /// What they are.
+    /// Their kind.
     pub kind: ObjectKind,
     /// IF EXISTS.
     pub if_exists: bool,
@@ -356,11 +356,11 @@ pub struct Drop {
     pub names: Vec<ObjectName>,
     /// CASCADE or RESTRICT, if it was written.
     pub behavior: Option<DropBehavior>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What happens to objects that need the one that goes.
+/// What happens to objects that depend on a dropped one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum DropBehavior {
@@ -375,18 +375,18 @@ pub struct AlterTable {
     pub name: ObjectName,
     /// IF EXISTS.
     pub if_exists: bool,
-    /// What is changed, in order; at least one.
+    /// The changes, in order; at least one.
     pub actions: Vec<AlterTableAction>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// A change of a table.
+/// A change to a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AlterTableAction {
     /// `RENAME TO name`.
     RenameTable(Ident),
-    /// `RENAME [COLUMN] path TO name`; a path of several parts leads to a field of a struct.
+    /// `RENAME [COLUMN] path TO name`; a path of several parts refers to a field of a struct.
     RenameColumn {
         /// The column.
         column: ObjectName,
@@ -422,7 +422,7 @@ pub enum AlterTableAction {
     AlterColumn {
         /// The column, or the path to a field of a struct.
         column: ObjectName,
-        /// What changes.
+        /// The change.
         action: AlterColumnAction,
     },
     /// `ADD [CONSTRAINT name] …`.
@@ -444,14 +444,14 @@ pub enum AlterTableAction {
     ResetOptions(Vec<Ident>),
 }
 
-/// A change of a column.
+/// A change to a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AlterColumnAction {
     /// `[SET DATA] TYPE type [COLLATE name] [USING expr]`.
     SetType {
-        /// The new type; `None` if only USING says it.
+        /// The new type; `None` if it follows from USING alone.
         data_type: Option<DataType>,
-        /// Its order.
+        /// Its collation.
         collation: Option<ObjectName>,
         /// The new value.
         using: Option<Expr>,
@@ -471,19 +471,19 @@ pub enum AlterColumnAction {
 /// `ALTER { VIEW | SEQUENCE | SCHEMA | INDEX | TYPE | … } [IF EXISTS] name action`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterObject {
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
     /// IF EXISTS.
     pub if_exists: bool,
     /// The object.
     pub name: ObjectName,
-    /// What changes.
+    /// The change.
     pub action: AlterAction,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// A change of an object that isn't a table.
+/// A change to an object that isn't a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AlterAction {
     /// `RENAME TO name`.
@@ -497,17 +497,17 @@ pub enum AlterAction {
 /// `COMMENT ON kind name IS 'text'`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommentOn {
-    /// What it is about.
+    /// The kind of object.
     pub target: CommentTarget,
-    /// Its name; of a column with the table's before it.
+    /// Its name; for a column, preceded by the table's.
     pub name: ObjectName,
     /// The text; `None` removes it.
     pub comment: Option<Arc<str>>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What a comment is about.
+/// The kind of object that a comment describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommentTarget {
     /// An object.

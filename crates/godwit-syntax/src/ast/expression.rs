@@ -9,9 +9,9 @@ use super::{DataType, Ident, ObjectName, OrderByExpr, Query};
 /// An expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expr {
-    /// What it is.
+    /// Its kind.
     pub kind: ExprKind,
-    /// Its place in the text, without parentheses around it.
+    /// Its span in the text, without surrounding parentheses.
     pub span: Span,
 }
 
@@ -20,23 +20,23 @@ pub struct Expr {
 pub enum ExprKind {
     /// `1.5`, `'text'`, `TRUE`, `NULL`.
     Literal(Literal),
-    /// `DATE '2020-01-01'`: a text that is read as a type.
+    /// `DATE '2020-01-01'`: a string literal that is converted to a type.
     TypedLiteral {
         /// The type.
         data_type: Box<DataType>,
-        /// The text.
+        /// The string.
         text: Arc<str>,
     },
     /// `INTERVAL '1 day'`, `INTERVAL '1' DAY`, `INTERVAL 1 DAY`, `INTERVAL (a + b) DAY`.
     Interval {
-        /// A text literal, or how many of the unit.
+        /// A string literal, or the number of units.
         value: Box<Expr>,
-        /// The unit; `None` only if `value` is a text literal, which then says it.
+        /// The unit; `None` only if `value` is a string literal, which then contains it.
         unit: Option<IntervalUnit>,
     },
-    /// `a`, `t.a`, `s.t.a`, `d.s.t.a`, `t.a.field`: which part is what is for the binder to say.
+    /// `a`, `t.a`, `s.t.a`, `d.s.t.a`, `t.a.field`: the binder determines the meaning of each part.
     Column(Vec<Ident>),
-    /// `*`, `t.*`, with what it leaves out or replaces.
+    /// `*`, `t.*`, with columns that are left out or replaced.
     Wildcard(Box<Wildcard>),
     /// `COLUMNS('regex')`, `COLUMNS(*)`, `COLUMNS(c -> …)`.
     Columns(Box<Columns>),
@@ -48,29 +48,29 @@ pub enum ExprKind {
     Unary {
         /// The operator.
         op: UnaryOperator,
-        /// What it is applied to.
+        /// The operand.
         operand: Box<Expr>,
     },
     /// An infix operator except AND and OR.
     Binary {
         /// The operator.
         op: BinaryOperator,
-        /// The place of the operator in the text.
+        /// The span of the operator in the text.
         op_span: Span,
         /// The left side.
         left: Box<Expr>,
         /// The right side.
         right: Box<Expr>,
     },
-    /// `a AND b AND c`; at least two, none of them an `And` unless it stood in parentheses.
+    /// `a AND b AND c`; at least two, none of them an `And` unless parenthesized.
     And(Vec<Expr>),
-    /// `a OR b OR c`; at least two, none of them an `Or` unless it stood in parentheses.
+    /// `a OR b OR c`; at least two, none of them an `Or` unless parenthesized.
     Or(Vec<Expr>),
     /// `x IS [NOT] NULL`, `TRUE`, `FALSE`, `UNKNOWN`.
     Is {
-        /// What is tested.
+        /// The tested value.
         operand: Box<Expr>,
-        /// For what.
+        /// The test.
         test: IsTest,
         /// True for `IS NOT`.
         negated: bool,
@@ -86,11 +86,11 @@ pub enum ExprKind {
     },
     /// `x [NOT] BETWEEN [SYMMETRIC] low AND high`.
     Between {
-        /// What is tested.
+        /// The tested value.
         operand: Box<Expr>,
         /// One bound.
         low: Box<Expr>,
-        /// The other.
+        /// The other bound.
         high: Box<Expr>,
         /// True for `NOT BETWEEN`.
         negated: bool,
@@ -99,7 +99,7 @@ pub enum ExprKind {
     },
     /// `x [NOT] IN (a, b, c)`.
     InList {
-        /// What is looked for.
+        /// The value to search for.
         operand: Box<Expr>,
         /// The values.
         list: Vec<Expr>,
@@ -108,31 +108,31 @@ pub enum ExprKind {
     },
     /// `x [NOT] IN (SELECT …)`.
     InSubquery {
-        /// What is looked for.
+        /// The value to search for.
         operand: Box<Expr>,
-        /// Where.
+        /// The query whose rows are searched.
         query: Box<Query>,
         /// True for `NOT IN`.
         negated: bool,
     },
-    /// `x [NOT] IN l`: is it in the list (or a key of the map) that the right side is a value of.
+    /// `x [NOT] IN l`: tests whether `x` is an element of a list, or a key of a map, given as an expression.
     InExpr {
-        /// What is looked for.
+        /// The value to search for.
         operand: Box<Expr>,
-        /// The list.
+        /// The list or map.
         list: Box<Expr>,
         /// True for `NOT IN`.
         negated: bool,
     },
-    /// `x [NOT] LIKE pattern [ESCAPE escape]` and its relatives. `x ~~ p` is [`Binary`](Self::Binary).
+    /// `x [NOT] LIKE pattern [ESCAPE escape]` and similar. `x ~~ p` is [`Binary`](Self::Binary).
     Like {
-        /// Which of them.
+        /// The kind of pattern match.
         kind: LikeKind,
-        /// What is tested.
+        /// The tested value.
         operand: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// The character that takes a wildcard's meaning away.
+        /// The escape character for wildcards.
         escape: Option<Box<Expr>>,
         /// True for `NOT LIKE`.
         negated: bool,
@@ -141,11 +141,11 @@ pub enum ExprKind {
     Quantified {
         /// The left side.
         left: Box<Expr>,
-        /// How values are compared.
+        /// The comparison operator.
         op: BinaryOperator,
-        /// The place of the operator in the text.
+        /// The span of the operator in the text.
         op_span: Span,
-        /// With one or with each of them.
+        /// Whether one or all of the comparisons must hold.
         quantifier: Quantifier,
         /// The values.
         right: Quantified,
@@ -158,37 +158,37 @@ pub enum ExprKind {
     ArraySubquery(Box<Query>),
     /// `CASE [x] WHEN … THEN … [ELSE …] END`.
     Case {
-        /// What each branch is compared with.
+        /// The value that branches are compared with.
         operand: Option<Box<Expr>>,
         /// The branches; at least one.
         branches: Vec<CaseBranch>,
-        /// The value if none applies.
+        /// The value if no branch applies.
         otherwise: Option<Box<Expr>>,
     },
     /// `CAST(x AS t)`, `x::t`, `TRY_CAST(x AS t)`.
     Cast {
         /// The value.
         operand: Box<Expr>,
-        /// The type that it gets.
+        /// The target type.
         data_type: Box<DataType>,
-        /// True for `TRY_CAST`: NULL for what can't be cast.
+        /// True for `TRY_CAST`: NULL if the cast fails.
         is_try: bool,
     },
     /// `x COLLATE name`.
     Collate {
-        /// The text.
+        /// The string.
         operand: Box<Expr>,
-        /// The order.
+        /// The collation.
         collation: ObjectName,
     },
-    /// A call of a function, an aggregate, a window function or a macro, and whatever is only another spelling of one:
-    /// `EXTRACT(part FROM x)` is `date_part('part', x)`, `POSITION(a IN b)` is `strpos(b, a)`, `x AT TIME ZONE z` is
-    /// `timezone(z, x)`, `TRIM(LEADING c FROM x)` is `ltrim(x, c)`, `CURRENT_DATE` is `current_date()`, `x.f(y)` is
-    /// `f(x, y)` unless `x` is a name: `a.f(y)` is a call of `a.f`.
+    /// A call of a function, an aggregate, a window function or a macro, and any syntax that is only another spelling
+    /// of one: `EXTRACT(part FROM x)` is `date_part('part', x)`, `POSITION(a IN b)` is `strpos(b, a)`, `x AT TIME ZONE
+    /// z` is `timezone(z, x)`, `TRIM(LEADING c FROM x)` is `ltrim(x, c)`, `CURRENT_DATE` is `current_date()`, `x.f(y)`
+    /// is `f(x, y)` unless `x` is a name: `a.f(y)` is a call of `a.f`.
     Call(Box<Call>),
     /// `(a, b)`, `ROW(a, b)`.
     Row {
-        /// The values; two at least without the word ROW.
+        /// The values; at least two without the word ROW.
         items: Vec<Expr>,
         /// True if the word ROW was written.
         explicit: bool,
@@ -203,20 +203,20 @@ pub enum ExprKind {
     ListComprehension(Box<ListComprehension>),
     /// `a[1]`.
     Subscript {
-        /// The list, text, struct or map.
+        /// The list, string, struct or map.
         operand: Box<Expr>,
-        /// The place or the key.
+        /// The position or key.
         index: Box<Expr>,
     },
     /// `a[low:high:step]`.
     Slice {
-        /// The list or text.
+        /// The list or string.
         operand: Box<Expr>,
-        /// The first place.
+        /// The first position.
         low: Option<Box<Expr>>,
-        /// The last place.
+        /// The last position.
         high: Option<Box<Expr>>,
-        /// From one to the next.
+        /// The step from one position to the next.
         step: Option<Box<Expr>>,
     },
     /// `(x).name`, `f(x).name`, `a[1].name`. A path of names is a [`Column`](Self::Column).
@@ -228,15 +228,15 @@ pub enum ExprKind {
     },
     /// `(x).*`: all fields of a struct.
     AllFields(Box<Expr>),
-    /// `x -> x + 1`, `(x, y) -> x + y`, `lambda x, y: x + y`. The arrow makes a lambda only of an argument of a
-    /// call whose left side is an unqualified name or names in parentheses; anywhere else it is
+    /// `x -> x + 1`, `(x, y) -> x + y`, `lambda x, y: x + y`. The arrow makes a lambda only in an argument of a call,
+    /// and only if its left side is an unqualified name or names in parentheses; anywhere else it is
     /// [`BinaryOperator::Arrow`].
     Lambda {
         /// The parameters.
         parameters: Vec<Ident>,
-        /// What is computed of them.
+        /// The body.
         body: Box<Expr>,
-        /// True for the form with the word.
+        /// True for the form with the word `lambda`.
         keyword: bool,
     },
     /// `DEFAULT`, as a value of INSERT or UPDATE.
@@ -252,7 +252,7 @@ pub enum Literal {
     Boolean(bool),
     /// Digits without underscores: `12`, `1.5`, `.5`, `5.`, `1e-5`; `0x1f`, `0o17`, `0b11` in lower case.
     Number(Arc<str>),
-    /// `'text'`, in whatever quotes, without escapes.
+    /// `'text'`, in any kind of quotes, with escapes resolved.
     String(Arc<str>),
     /// `X'00ff'`.
     Blob(Arc<[u8]>),
@@ -289,13 +289,13 @@ pub enum IntervalUnit {
 /// `[q.]* [EXCLUDE (…)] [REPLACE (…)] [RENAME (…)]`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wildcard {
-    /// The table (or struct) whose columns are meant.
+    /// The table (or struct) whose columns it stands for.
     pub qualifier: Option<ObjectName>,
-    /// Columns that are left out, perhaps qualified.
+    /// Columns to leave out, possibly qualified.
     pub exclude: Vec<ObjectName>,
-    /// Columns that are another expression.
+    /// Columns to replace by other expressions.
     pub replace: Vec<Replacement>,
-    /// Columns that have another name.
+    /// Columns to rename.
     pub rename: Vec<Renaming>,
 }
 
@@ -304,14 +304,14 @@ pub struct Wildcard {
 pub struct Replacement {
     /// The new value.
     pub expr: Expr,
-    /// The column, perhaps qualified.
+    /// The column, possibly qualified.
     pub name: ObjectName,
 }
 
 /// `old AS new` in RENAME.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renaming {
-    /// The column, perhaps qualified.
+    /// The column, possibly qualified.
     pub from: ObjectName,
     /// Its name in the result.
     pub to: Ident,
@@ -320,18 +320,18 @@ pub struct Renaming {
 /// `[*]COLUMNS(selection)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Columns {
-    /// A text (a regular expression), a wildcard, a list of names, or a lambda.
+    /// A string (a regular expression), a wildcard, a list of names, or a lambda.
     pub selection: Expr,
     /// `t.COLUMNS(…)`: the table.
     pub qualifier: Option<ObjectName>,
-    /// `*COLUMNS(…)`: the columns become arguments or items one by one.
+    /// `*COLUMNS(…)`: each column becomes a separate argument or item.
     pub unpack: bool,
 }
 
 /// A parameter of a prepared statement.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Parameter {
-    /// `$1`, counted from 1. `?` is the number after the highest so far.
+    /// `$1`, counted from 1. `?` takes the next number after the highest so far.
     Number(u32),
     /// `$name`, `:name`, in lower case.
     Name(Arc<str>),
@@ -433,7 +433,7 @@ pub enum BinaryOperator {
     CosineDistance,
 }
 
-/// What IS tests for.
+/// The tests of IS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum IsTest {
@@ -443,7 +443,7 @@ pub enum IsTest {
     Unknown,
 }
 
-/// The pattern matches that are words.
+/// The pattern matches written as words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum LikeKind {
@@ -461,7 +461,7 @@ pub enum Quantifier {
     All,
 }
 
-/// What ANY and ALL range over.
+/// The right side of ANY and ALL.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Quantified {
     /// The rows of a query.
@@ -473,9 +473,9 @@ pub enum Quantified {
 /// `WHEN when THEN then`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseBranch {
-    /// The condition, or the value that is compared.
+    /// The condition, or the value to compare with.
     pub when: Expr,
-    /// The value if it applies.
+    /// The value if the branch applies.
     pub then: Expr,
 }
 
@@ -486,7 +486,7 @@ pub struct Call {
     pub name: ObjectName,
     /// The arguments.
     pub args: Vec<Argument>,
-    /// `count(*)`: there are no `args` then.
+    /// `count(*)`: then `args` is empty.
     pub star: bool,
     /// DISTINCT before the arguments.
     pub distinct: bool,
@@ -498,7 +498,7 @@ pub struct Call {
     pub within_group: Vec<OrderByExpr>,
     /// `FILTER (WHERE …)`.
     pub filter: Option<Expr>,
-    /// OVER: the call is of a window function.
+    /// OVER: makes it a call of a window function.
     pub over: Option<Over>,
 }
 
@@ -519,8 +519,8 @@ impl Call {
     }
 }
 
-/// An argument: `x`, `name := x`, `name => x`. `name = x` is a comparison here; binding a table function reads it as a
-/// named argument.
+/// An argument: `x`, `name := x`, `name => x`. `name = x` is a comparison here; the binder takes it as a named argument
+/// of a table function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
     /// The parameter's name.
@@ -529,7 +529,7 @@ pub struct Argument {
     pub value: Expr,
 }
 
-/// What a window function does with NULLs.
+/// How a window function treats NULLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum NullTreatment {
@@ -555,28 +555,28 @@ pub struct WindowSpec {
     pub partition_by: Vec<Expr>,
     /// ORDER BY.
     pub order_by: Vec<OrderByExpr>,
-    /// Which rows around the current one.
+    /// The frame.
     pub frame: Option<Frame>,
-    /// With the parentheses.
+    /// Its span in the text, including the parentheses.
     pub span: Span,
 }
 
 /// `ROWS BETWEEN start AND end EXCLUDE …`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
-    /// What bounds count.
+    /// The unit of its bounds.
     pub units: FrameUnits,
     /// The first row.
     pub start: FrameBound,
     /// The last row; CURRENT ROW if it wasn't written.
     pub end: FrameBound,
-    /// Rows that are left out.
+    /// Rows to leave out.
     pub exclude: FrameExclusion,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What the bounds of a frame count.
+/// The units of frame bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum FrameUnits {
@@ -596,7 +596,7 @@ pub enum FrameBound {
     UnboundedFollowing,
 }
 
-/// EXCLUDE of a frame.
+/// The EXCLUDE clause of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum FrameExclusion {
@@ -606,16 +606,16 @@ pub enum FrameExclusion {
     Ties,
 }
 
-/// `name: value` of a struct.
+/// `name: value` in a struct.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructField {
-    /// The field; texts in single quotes count as quoted names.
+    /// The field; names in single quotes count as quoted names.
     pub name: Ident,
     /// Its value.
     pub value: Expr,
 }
 
-/// `key: value` of a map.
+/// `key: value` in a map.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapEntry {
     /// The key.
@@ -627,12 +627,12 @@ pub struct MapEntry {
 /// `[result FOR variables IN source IF condition]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListComprehension {
-    /// What is computed of each element.
+    /// The expression computed for each element.
     pub result: Expr,
-    /// Names for the element and, if there are two, its place.
+    /// Names for the element and, if there are two, its position.
     pub variables: Vec<Ident>,
     /// The list.
     pub source: Expr,
-    /// Which elements count.
+    /// The filter on elements.
     pub condition: Option<Expr>,
 }

@@ -6,27 +6,27 @@ use godwit_common::Span;
 
 use super::{Call, DataType, Expr, Ident, ObjectName, Query, SelectItem};
 
-/// `a JOIN b ON … JOIN c ON …`: joined from the left to the right.
+/// `a JOIN b ON … JOIN c ON …`: joined from left to right.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableWithJoins {
-    /// The leftmost.
+    /// The leftmost table.
     pub relation: TableFactor,
-    /// What is joined to it, one after the other.
+    /// The joins, in order.
     pub joins: Vec<Join>,
 }
 
 /// `LEFT JOIN relation ON …`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Join {
-    /// Which rows there are.
+    /// The kind of join.
     pub kind: JoinKind,
-    /// ASOF: of the right side the nearest row only.
+    /// ASOF: only the nearest row of the right side matches.
     pub asof: bool,
     /// The right side.
     pub relation: TableFactor,
-    /// Which rows go together.
+    /// The join condition.
     pub constraint: JoinConstraint,
-    /// From the first word of the join to the end of its constraint.
+    /// Its span, from the first word of the join to the end of its constraint.
     pub span: Span,
 }
 
@@ -44,10 +44,10 @@ pub enum JoinKind {
     Positional,
 }
 
-/// Which rows of a join go together.
+/// The condition of a join.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JoinConstraint {
-    /// All: CROSS and POSITIONAL joins.
+    /// No condition: CROSS and POSITIONAL joins.
     None,
     /// `ON condition`.
     On(Expr),
@@ -57,16 +57,16 @@ pub enum JoinConstraint {
     Natural,
 }
 
-/// Something that delivers rows.
+/// A source of rows in FROM.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableFactor {
-    /// What it is.
+    /// Its kind.
     pub kind: TableFactorKind,
     /// `[AS] name [(columns)]`, `name: factor`.
     pub alias: Option<TableAlias>,
     /// TABLESAMPLE.
     pub sample: Option<Sample>,
-    /// With alias and sample.
+    /// Its span, including alias and sample.
     pub span: Span,
 }
 
@@ -81,9 +81,9 @@ pub enum TableFactorKind {
     Function {
         /// The call.
         call: Box<Call>,
-        /// LATERAL was written. Functions see the tables to their left in any case.
+        /// True if LATERAL was written. Functions see the tables to their left in any case.
         lateral: bool,
-        /// WITH ORDINALITY: one column more, which counts.
+        /// WITH ORDINALITY: an additional column that counts rows.
         with_ordinality: bool,
     },
     /// `(SELECT …)`, `(VALUES …)`, `(DESCRIBE …)`.
@@ -106,11 +106,11 @@ pub enum TableFactorKind {
 pub struct TableAlias {
     /// The name.
     pub name: Ident,
-    /// Names of the columns; may be fewer than there are.
+    /// Column names; may be fewer than there are columns.
     pub columns: Vec<AliasColumn>,
 }
 
-/// A column of an alias; with a type where a function doesn't know it.
+/// A column of an alias; with a type if the function doesn't determine it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AliasColumn {
     /// The name.
@@ -122,19 +122,19 @@ pub struct AliasColumn {
 /// `TABLESAMPLE method (10 PERCENT) REPEATABLE (seed)`, `USING SAMPLE …`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// How much.
+    /// The amount.
     pub amount: Expr,
-    /// Of what; PERCENT if it wasn't written and there is a method or TABLESAMPLE, else ROWS.
+    /// The unit; if omitted, PERCENT if there is a method or for TABLESAMPLE, else ROWS.
     pub unit: SampleUnit,
     /// `bernoulli`, `system`, `reservoir`.
     pub method: Option<Ident>,
-    /// Where the random numbers start.
+    /// The random seed.
     pub seed: Option<Expr>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What a sample counts.
+/// The unit of a sample's amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum SampleUnit {
@@ -147,13 +147,13 @@ pub enum SampleUnit {
 pub struct Pivot {
     /// The rows.
     pub source: TableFactor,
-    /// What becomes columns.
+    /// The expressions whose values become columns.
     pub on: Vec<PivotColumn>,
-    /// What the columns hold; none: the count of rows.
+    /// The aggregates in these columns; if empty, the count of rows.
     pub aggregates: Vec<SelectItem>,
-    /// What makes rows; none written: all columns that nothing else mentions.
+    /// The grouping keys; if `None`, all columns that nothing else mentions.
     pub group_by: Option<Vec<Expr>>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -169,11 +169,11 @@ pub struct PivotColumn {
 /// The values that get a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PivotValues {
-    /// All that there are.
+    /// All existing values.
     All,
-    /// These, perhaps with names.
+    /// The listed values, possibly with names.
     List(Vec<SelectItem>),
-    /// What a query returns.
+    /// The values that a query returns.
     Query(Box<Query>),
     /// The labels of an enum.
     Enum(ObjectName),
@@ -184,23 +184,23 @@ pub enum PivotValues {
 pub struct Unpivot {
     /// The rows.
     pub source: TableFactor,
-    /// What becomes rows.
+    /// The columns that become rows.
     pub columns: Vec<UnpivotColumn>,
-    /// The column of names; `name` if it wasn't written.
+    /// The column for names; `name` if omitted.
     pub name: Ident,
-    /// The columns of values; `value` if none was written.
+    /// The columns for values; `value` if omitted.
     pub values: Vec<Ident>,
-    /// True if NULLs become rows, too.
+    /// True if NULLs also become rows.
     pub include_nulls: bool,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// One name's column, or its columns if there are several columns of values.
+/// The column for one name, or several if there are several columns of values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnpivotColumn {
-    /// The columns; `COLUMNS(…)` as well.
+    /// The columns, possibly `COLUMNS(…)`.
     pub exprs: Vec<Expr>,
-    /// What stands in the column of names.
+    /// The name in the column for names.
     pub alias: Option<Ident>,
 }

@@ -1,17 +1,16 @@
-//! The syntax tree: what was written, before any name has a meaning.
+//! The syntax tree: the text's structure, before names are resolved.
 //!
 //! ```text
 //! Statement ─▶ Query ─▶ SetExpr ─▶ Select ─▶ TableWithJoins ─▶ TableFactor ─▶ Query …
 //!                                    └─▶ Expr ─▶ Expr …          └─▶ Expr
 //! ```
 //!
-//! Every node has a [`Span`] of the script that it was parsed from. Syntax that is only another spelling is gone:
-//! `x::t` and `CAST(x AS t)` are the same node, `EXTRACT(year FROM d)` is a call of `date_part`, `FROM t` selects a
-//! wildcard. What associates to the left and may be long (AND, OR, set operations, joins) is a list, so that the
-//! tree is never deeper than [`DEPTH_MAX`](crate::DEPTH_MAX), and recursion along it is safe under
-//! [`with_stack`](crate::with_stack).
+//! Every node has a [`Span`] of the script from which it was parsed. Alternative spellings are normalized: `x::t` and
+//! `CAST(x AS t)` are the same node, `EXTRACT(year FROM d)` is a call of `date_part`, `FROM t` selects a wildcard.
+//! Left-associative chains that may be long (AND, OR, set operations, joins) are lists, so that the tree is never
+//! deeper than [`DEPTH_MAX`](crate::DEPTH_MAX), and recursion along it is safe under [`with_stack`](crate::with_stack).
 //!
-//! `==` on nodes compares spans as well.
+//! `==` on nodes also compares spans.
 
 mod data_type;
 mod define;
@@ -58,50 +57,50 @@ pub use write::{
     MergeCondition, MergeMatch, OnConflict, Truncate, Update,
 };
 
-/// A name. Names are compared without regard to case, quoted or not, and keep their spelling.
+/// A name. Names are compared case-insensitively, quoted or not, and keep their spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ident {
     /// The name, without quotes.
     pub text: Arc<str>,
-    /// True if it stood in double quotes.
+    /// True if it was in double quotes.
     pub quoted: bool,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
 impl Ident {
-    /// A name without quotes.
+    /// Makes a name without quotes.
     pub fn new(text: impl Into<Arc<str>>, span: Span) -> Self {
         Self { text: text.into(), quoted: false, span }
     }
 
-    /// True for the same name in any case.
+    /// True if the names are equal, ignoring case.
     pub fn is(&self, name: &str) -> bool {
         self.text.eq_ignore_ascii_case(name)
     }
 }
 
-/// A name with what qualifies it: `database.schema.table`, or less.
+/// A name with its qualifiers: `database.schema.table`, or less.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectName {
     /// The parts, outermost first; at least one.
     pub parts: Vec<Ident>,
-    /// From the first part to the last.
+    /// Its span, from the first part to the last.
     pub span: Span,
 }
 
 impl ObjectName {
-    /// A name of one part.
+    /// Makes a name of one part.
     pub fn of(name: Ident) -> Self {
         Self { span: name.span, parts: vec![name] }
     }
 
-    /// The innermost part: the object's own name.
+    /// Returns the innermost part: the object's own name.
     pub fn last(&self) -> &Ident {
         self.parts.last().expect("names have parts")
     }
 
-    /// The only part of an unqualified name.
+    /// Returns the only part of an unqualified name.
     pub fn single(&self) -> Option<&Ident> {
         match &self.parts[..] {
             [name] => Some(name),

@@ -9,7 +9,7 @@ use super::{Describe, Expr, Ident, ObjectName, Pivot, Sample, Show, Statement, T
 pub struct Query {
     /// Common table expressions.
     pub with: Option<With>,
-    /// What makes the rows.
+    /// The body, which produces the rows.
     pub body: SetExpr,
     /// ORDER BY.
     pub order_by: Option<OrderBy>,
@@ -17,12 +17,12 @@ pub struct Query {
     pub limit: Option<Limit>,
     /// OFFSET.
     pub offset: Option<Expr>,
-    /// Its place in the text, without parentheses around it.
+    /// Its span in the text, without surrounding parentheses.
     pub span: Span,
 }
 
 impl Query {
-    /// A query that is no more than its body.
+    /// Makes a query of just a body.
     pub fn of(kind: SetExprKind, span: Span) -> Self {
         Self { with: None, body: SetExpr { kind, span }, order_by: None, limit: None, offset: None, span }
     }
@@ -33,9 +33,9 @@ impl Query {
 pub struct With {
     /// True if expressions may refer to themselves.
     pub recursive: bool,
-    /// The expressions; at least one.
+    /// The common table expressions; at least one.
     pub ctes: Vec<Cte>,
-    /// From the word WITH on.
+    /// Its span, starting with the word WITH.
     pub span: Span,
 }
 
@@ -44,31 +44,31 @@ pub struct With {
 pub struct Cte {
     /// The name.
     pub name: Ident,
-    /// Names of the columns; may be fewer than there are.
+    /// Column names; may be fewer than there are columns.
     pub columns: Vec<Ident>,
     /// MATERIALIZED or NOT MATERIALIZED.
     pub materialized: Option<bool>,
-    /// What it stands for.
+    /// The body.
     pub body: CteBody,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What a common table expression stands for.
+/// The body of a common table expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CteBody {
     /// The rows of a query.
     Query(Box<Query>),
-    /// What INSERT, UPDATE, DELETE or MERGE returns.
+    /// The rows returned by INSERT, UPDATE, DELETE or MERGE.
     Write(Box<Statement>),
 }
 
-/// What makes the rows of a query.
+/// The body of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetExpr {
-    /// What it is.
+    /// Its kind.
     pub kind: SetExprKind,
-    /// Its place in the text, with parentheses around it.
+    /// Its span in the text, including surrounding parentheses.
     pub span: Span,
 }
 
@@ -81,7 +81,7 @@ pub enum SetExprKind {
     Query(Box<Query>),
     /// `a UNION b EXCEPT c`.
     Operations(Box<SetOperations>),
-    /// `VALUES (1, 2), (3, 4)`; at least one row, rows may differ in length.
+    /// `VALUES (1, 2), (3, 4)`; at least one row; rows may differ in length.
     Values(Vec<Vec<Expr>>),
     /// `TABLE t`.
     Table(ObjectName),
@@ -97,13 +97,13 @@ pub enum SetExprKind {
     Show(Box<Show>),
 }
 
-/// A chain of set operations of one precedence, from the left to the right: `((first op a) op b) op c`. INTERSECT binds
+/// A chain of set operations with the same precedence, from left to right: `((first op a) op b) op c`. INTERSECT binds
 /// tighter than the others, so it never shares a chain with them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetOperations {
-    /// The leftmost.
+    /// The leftmost operand.
     pub first: SetExpr,
-    /// The others; at least one.
+    /// The further steps; at least one.
     pub steps: Vec<SetStep>,
 }
 
@@ -112,13 +112,13 @@ pub struct SetOperations {
 pub struct SetStep {
     /// The operation.
     pub op: SetOperator,
-    /// True if duplicates count.
+    /// True if duplicates are kept.
     pub all: bool,
-    /// True if columns go together by name.
+    /// True if columns are matched by name.
     pub by_name: bool,
     /// The right side.
     pub right: SetExpr,
-    /// The place of the operator in the text.
+    /// The span of the operator in the text.
     pub op_span: Span,
 }
 
@@ -136,9 +136,9 @@ pub enum SetOperator {
 pub struct Select {
     /// DISTINCT.
     pub distinct: Option<Distinct>,
-    /// What is selected. Of `FROM t` it is a wildcard without a place.
+    /// The SELECT list. For `FROM t`, it is a wildcard without a span.
     pub projection: Vec<SelectItem>,
-    /// FROM; what commas separate.
+    /// FROM: the comma-separated items.
     pub from: Vec<TableWithJoins>,
     /// WHERE.
     pub filter: Option<Expr>,
@@ -152,12 +152,12 @@ pub struct Select {
     pub qualify: Option<Expr>,
     /// USING SAMPLE.
     pub sample: Option<Sample>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
 impl Select {
-    /// A SELECT without any clause.
+    /// Makes a SELECT without any clauses.
     pub fn of(projection: Vec<SelectItem>, span: Span) -> Self {
         Self {
             distinct: None,
@@ -174,7 +174,7 @@ impl Select {
     }
 }
 
-/// DISTINCT of SELECT. `SELECT ALL` is no DISTINCT.
+/// DISTINCT of SELECT; `SELECT ALL` has none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Distinct {
     /// `DISTINCT`.
@@ -186,7 +186,7 @@ pub enum Distinct {
 /// `expr [AS] alias`, `alias: expr`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SelectItem {
-    /// The value; a wildcard as well.
+    /// The value, possibly a wildcard.
     pub expr: Expr,
     /// Its name.
     pub alias: Option<Ident>,
@@ -195,11 +195,11 @@ pub struct SelectItem {
 /// GROUP BY.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupBy {
-    /// `GROUP BY ALL`: by whatever in SELECT is no aggregate.
+    /// `GROUP BY ALL`: by everything in SELECT that isn't an aggregate.
     All(Span),
     /// `GROUP BY [DISTINCT] a, ROLLUP (b, c)`.
     Elements {
-        /// True if equal grouping sets count once.
+        /// True if equal grouping sets are merged.
         distinct: bool,
         /// The elements; at least one.
         elements: Vec<GroupingElement>,
@@ -209,9 +209,9 @@ pub enum GroupBy {
 /// An element of GROUP BY or of GROUPING SETS.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupingElement {
-    /// What it is.
+    /// Its kind.
     pub kind: GroupingElementKind,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -250,7 +250,7 @@ pub enum OrderBy {
         direction: Option<Direction>,
         /// NULLS FIRST or NULLS LAST.
         nulls: Option<NullsOrder>,
-        /// The place of ALL in the text.
+        /// The span of ALL in the text.
         span: Span,
     },
 }
@@ -266,7 +266,7 @@ pub struct OrderByExpr {
     pub nulls: Option<NullsOrder>,
 }
 
-/// Up or down.
+/// The direction of a sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Direction {
@@ -274,7 +274,7 @@ pub enum Direction {
     Desc,
 }
 
-/// Where NULLs go.
+/// The position of NULLs in a sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum NullsOrder {
@@ -285,10 +285,10 @@ pub enum NullsOrder {
 /// `LIMIT n`, `LIMIT n%`, `FETCH FIRST n ROWS WITH TIES`. `LIMIT ALL` is no limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
-    /// How many rows, or per cent of them.
+    /// The number of rows, or the percentage.
     pub count: Expr,
-    /// True for per cent.
+    /// True for a percentage.
     pub percent: bool,
-    /// True if equals of the last row come along.
+    /// True if rows equal to the last one are included.
     pub with_ties: bool,
 }

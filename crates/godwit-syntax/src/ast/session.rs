@@ -9,19 +9,19 @@ use super::{Argument, DataType, Expr, Ident, ObjectName, Statement, StatementOpt
 /// `SET [SESSION | LOCAL | GLOBAL] name { = | TO } values`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Set {
-    /// For how long.
+    /// The scope of the change.
     pub scope: Option<SettingScope>,
     /// The setting.
     pub name: ObjectName,
-    /// The values. Bare words are columns, ON as well; none: DEFAULT.
+    /// The values. Bare words are columns, including ON; empty for DEFAULT.
     pub values: Vec<Expr>,
     /// Everything after `=` or TO.
     pub value_span: Span,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// For how long a setting holds.
+/// The scope of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum SettingScope {
@@ -37,18 +37,18 @@ pub struct SetVariable {
     pub name: Ident,
     /// Its value.
     pub value: Expr,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
 /// `RESET name`, `RESET VARIABLE name`, `RESET ALL`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reset {
-    /// The setting or variable; `None`: all settings.
+    /// The setting or variable; `None` for all settings.
     pub name: Option<ObjectName>,
     /// True for a variable.
     pub is_variable: bool,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -57,13 +57,13 @@ pub struct Reset {
 pub struct Pragma {
     /// The setting or the function.
     pub name: Ident,
-    /// What comes with it.
+    /// Its value or arguments.
     pub value: PragmaValue,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What comes with PRAGMA.
+/// The value or arguments of PRAGMA.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PragmaValue {
     /// `PRAGMA name`.
@@ -77,9 +77,9 @@ pub enum PragmaValue {
 /// `USE database`, `USE database.schema`, `USE schema`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Use {
-    /// The place.
+    /// The database or schema.
     pub name: ObjectName,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -92,11 +92,11 @@ pub struct Attach {
     pub if_not_exists: bool,
     /// The file.
     pub path: Arc<str>,
-    /// The name; `None`: the file's.
+    /// The name; `None` for the file's.
     pub name: Option<Ident>,
     /// Options.
     pub options: Vec<StatementOption>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -107,7 +107,7 @@ pub struct Detach {
     pub if_exists: bool,
     /// The database.
     pub name: Ident,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -116,13 +116,13 @@ pub struct Detach {
 pub struct Prepare {
     /// The name.
     pub name: Ident,
-    /// Types of parameters, in order.
+    /// Parameter types, in order.
     pub types: Vec<DataType>,
-    /// What is prepared.
+    /// The prepared statement.
     pub statement: Statement,
-    /// Where that stands.
+    /// Its span in the text.
     pub statement_span: Span,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -131,17 +131,17 @@ pub struct Prepare {
 pub struct Execute {
     /// The prepared statement.
     pub name: Ident,
-    /// Values of parameters, by number or by name.
+    /// Parameter values, by number or by name.
     pub args: Vec<Argument>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
 /// `DEALLOCATE [PREPARE] { name | ALL }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deallocate {
-    /// The prepared statement; `None`: all.
+    /// The prepared statement; `None` for all.
     pub name: Option<Ident>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }

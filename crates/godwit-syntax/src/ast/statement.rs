@@ -1,4 +1,4 @@
-//! All statements, and those that read.
+//! All statements, and the read-only ones.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub enum Statement {
     Summarize(Box<Describe>),
     Show(Box<Show>),
     Call(Box<CallStatement>),
-    // Rows.
+    // Changes to rows.
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
@@ -55,7 +55,7 @@ pub enum Statement {
     Prepare(Box<Prepare>),
     Execute(Box<Execute>),
     Deallocate(Box<Deallocate>),
-    // Transactions and upkeep.
+    // Transactions and maintenance.
     Begin(Begin),
     Commit,
     Rollback,
@@ -71,11 +71,11 @@ pub enum Statement {
 /// `EXPLAIN [ANALYZE] [(options)] statement`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explain {
-    /// True if it is run.
+    /// True if the statement is executed.
     pub analyze: bool,
-    /// Options in parentheses, ANALYZE excepted.
+    /// Options in parentheses, except ANALYZE.
     pub options: Vec<StatementOption>,
-    /// What is explained.
+    /// The explained statement.
     pub statement: Statement,
 }
 
@@ -84,23 +84,23 @@ pub struct Explain {
 pub struct Trace {
     /// Options in parentheses.
     pub options: Vec<StatementOption>,
-    /// The query whose loads are traced.
+    /// The traced query.
     pub query: Box<Query>,
 }
 
 /// `DESCRIBE` or `SUMMARIZE` of a table or a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Describe {
-    /// Of what.
+    /// The table or query.
     pub target: DescribeTarget,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What is described.
+/// The target of DESCRIBE or SUMMARIZE.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DescribeTarget {
-    /// A table, a view, a file, a call.
+    /// A table, a view, a file, or a call.
     Table(Box<TableFactor>),
     /// A query.
     Query(Box<Query>),
@@ -109,11 +109,11 @@ pub enum DescribeTarget {
 /// `SHOW …`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Show {
-    /// `SHOW TABLES [FROM schema]`, of all databases with ALL.
+    /// `SHOW TABLES [FROM schema]`; with ALL, of all databases.
     Tables {
         /// `SHOW ALL TABLES`.
         all: bool,
-        /// Only those of a schema.
+        /// The schema to which the list is restricted.
         schema: Option<super::ObjectName>,
     },
     /// `SHOW DATABASES`.
@@ -131,7 +131,7 @@ pub enum Show {
 pub struct CallStatement {
     /// The call.
     pub call: Call,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -140,19 +140,19 @@ pub struct CallStatement {
 pub struct StatementOption {
     /// The option.
     pub name: Ident,
-    /// Its value. A bare word is a column, a list a row, `*` a wildcard.
+    /// Its value. A bare word is a column, a list is a row, `*` is a wildcard.
     pub value: Option<Expr>,
 }
 
 impl StatementOption {
-    /// The value as a word or text, such as `csv`, `'csv'` or `"csv"`; `None` if it is something else.
+    /// Returns the value as a word or string, such as `csv`, `'csv'` or `"csv"`; `None` if it is something else.
     pub fn text(&self) -> Option<Arc<str>> {
         self.value.as_ref().and_then(Expr::as_word)
     }
 }
 
 impl Expr {
-    /// A bare word or a text: what settings and options take for names of things.
+    /// Returns a bare word or a string, which settings and options accept as names.
     pub fn as_word(&self) -> Option<Arc<str>> {
         match &self.kind {
             super::ExprKind::Column(path) => match &path[..] {

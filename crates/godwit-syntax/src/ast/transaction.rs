@@ -1,4 +1,4 @@
-//! Transactions and upkeep.
+//! Transactions and maintenance.
 
 use godwit_common::Span;
 
@@ -7,7 +7,7 @@ use super::{Ident, ObjectName};
 /// `BEGIN [TRANSACTION] [modes]`, `START TRANSACTION [modes]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begin {
-    /// Modes, in order, with where they stand.
+    /// Modes and their spans, in order.
     pub modes: Vec<(TransactionMode, Span)>,
 }
 
@@ -28,9 +28,9 @@ pub enum TransactionMode {
 pub struct Checkpoint {
     /// FORCE.
     pub force: bool,
-    /// The database; `None`: the current one.
+    /// The database; `None` for the current one.
     pub database: Option<Ident>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -39,17 +39,17 @@ pub struct Checkpoint {
 pub struct MergeDelta {
     /// The table.
     pub table: ObjectName,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
 /// `VACUUM [ANALYZE] [table [(columns)]]`, `ANALYZE [table [(columns)]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Maintenance {
-    /// The table; `None`: all.
+    /// The table; `None` for all.
     pub table: Option<ObjectName>,
-    /// Columns of it.
+    /// Columns of the table, if listed.
     pub columns: Vec<Ident>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }

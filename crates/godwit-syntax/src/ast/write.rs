@@ -1,4 +1,4 @@
-//! Statements that change rows or move them in and out.
+//! Data-modifying statements, import and export.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use super::{
 pub struct Insert {
     /// Common table expressions before INSERT.
     pub with: Option<With>,
-    /// What happens to rows whose key is there.
+    /// The action for rows whose key exists.
     pub policy: Option<InsertPolicy>,
     /// The table.
     pub table: ObjectName,
-    /// Its name in ON CONFLICT and RETURNING.
+    /// Its alias in ON CONFLICT and RETURNING.
     pub alias: Option<Ident>,
-    /// The columns that get values.
+    /// The columns that receive values.
     pub columns: Vec<Ident>,
-    /// True if columns of the source go to columns of that name.
+    /// True if columns of the source are matched by name.
     pub by_name: bool,
     /// The rows.
     pub source: InsertSource,
@@ -30,7 +30,7 @@ pub struct Insert {
     pub on_conflict: Option<OnConflict>,
     /// RETURNING; empty if there is none.
     pub returning: Vec<SelectItem>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -54,29 +54,29 @@ pub enum InsertSource {
 /// `ON CONFLICT [target] action`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnConflict {
-    /// Which conflicts; `None`: all.
+    /// The conflicts it applies to; `None` for all.
     pub target: Option<ConflictTarget>,
-    /// What is done.
+    /// The action.
     pub action: ConflictAction,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// Which conflicts are meant.
+/// The conflicts that a clause applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConflictTarget {
     /// `(columns) [WHERE …]`.
     Columns {
         /// The columns of a key.
         columns: Vec<Ident>,
-        /// Of a partial index.
+        /// The predicate of a partial index.
         filter: Option<Expr>,
     },
     /// `ON CONSTRAINT name`.
     Constraint(Ident),
 }
 
-/// What is done about a conflict.
+/// The action on a conflict.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConflictAction {
     /// `DO NOTHING`.
@@ -85,7 +85,7 @@ pub enum ConflictAction {
     Update {
         /// The assignments.
         assignments: Vec<Assignment>,
-        /// Which rows.
+        /// The rows to update.
         filter: Option<Expr>,
     },
 }
@@ -93,16 +93,16 @@ pub enum ConflictAction {
 /// `column = value`, `(a, b) = (1, 2)`, `(a, b) = (SELECT …)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assignment {
-    /// What gets the value.
+    /// The target of the value.
     pub target: AssignmentTarget,
     /// The value.
     pub value: Expr,
 }
 
-/// What gets a value.
+/// The target of an assigned value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AssignmentTarget {
-    /// A column, or a field of a struct in one.
+    /// A column, or a field of a struct column.
     Column(ObjectName),
     /// Several columns.
     Row(Vec<ObjectName>),
@@ -115,7 +115,7 @@ pub struct Update {
     pub with: Option<With>,
     /// The table.
     pub table: ObjectName,
-    /// Its other name.
+    /// Its alias.
     pub alias: Option<TableAlias>,
     /// The assignments.
     pub assignments: Vec<Assignment>,
@@ -125,7 +125,7 @@ pub struct Update {
     pub filter: Option<Expr>,
     /// RETURNING; empty if there is none.
     pub returning: Vec<SelectItem>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -136,7 +136,7 @@ pub struct Delete {
     pub with: Option<With>,
     /// The table.
     pub table: ObjectName,
-    /// Its other name.
+    /// Its alias.
     pub alias: Option<TableAlias>,
     /// USING.
     pub using: Vec<TableWithJoins>,
@@ -144,7 +144,7 @@ pub struct Delete {
     pub filter: Option<Expr>,
     /// RETURNING; empty if there is none.
     pub returning: Vec<SelectItem>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -155,41 +155,41 @@ pub struct Merge {
     pub with: Option<With>,
     /// The table.
     pub table: ObjectName,
-    /// Its other name.
+    /// Its alias.
     pub alias: Option<TableAlias>,
-    /// The rows that it is merged with.
+    /// The source rows.
     pub source: TableFactor,
-    /// Which rows go together: `ON` or `USING`.
+    /// The match condition: `ON` or `USING`.
     pub on: JoinConstraint,
-    /// What is done; at least one.
+    /// The WHEN clauses; at least one.
     pub clauses: Vec<MergeClause>,
     /// RETURNING; empty if there is none.
     pub returning: Vec<SelectItem>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
 /// `WHEN MATCHED [AND condition] THEN action`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeClause {
-    /// Which rows.
+    /// The rows it applies to.
     pub when: MergeCondition,
-    /// What is done with them.
+    /// The action on them.
     pub action: MergeAction,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// Which rows a clause of MERGE is about.
+/// The rows that a MERGE clause applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeCondition {
-    /// Whether they have a partner.
+    /// Whether they have a match.
     pub matched: MergeMatch,
-    /// What else must hold.
+    /// An additional condition.
     pub condition: Option<Expr>,
 }
 
-/// Whether rows have a partner.
+/// Whether rows have a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MergeMatch {
     /// `WHEN MATCHED`.
@@ -200,24 +200,24 @@ pub enum MergeMatch {
     NotMatchedBySource,
 }
 
-/// What a clause of MERGE does.
+/// The action of a MERGE clause.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MergeAction {
     /// `UPDATE SET …`.
     Update(Vec<Assignment>),
-    /// `UPDATE`, `UPDATE SET *`: all columns by name or, if so written, by position.
+    /// `UPDATE`, `UPDATE SET *`: all columns, by name or, if written, by position.
     UpdateAll {
         /// BY POSITION.
         by_position: bool,
     },
     /// `INSERT [(columns)] VALUES (…)`.
     Insert {
-        /// The columns that get values; none: all.
+        /// The columns that receive values; empty for all.
         columns: Vec<Ident>,
         /// The values.
         values: Vec<Expr>,
     },
-    /// `INSERT`, `INSERT *`: all columns by name or, if so written, by position.
+    /// `INSERT`, `INSERT *`: all columns, by name or, if written, by position.
     InsertAll {
         /// BY POSITION.
         by_position: bool,
@@ -237,40 +237,40 @@ pub enum MergeAction {
 pub struct Truncate {
     /// The tables.
     pub tables: Vec<ObjectName>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
 /// `COPY source TO path`, `COPY table FROM path`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Copy {
-    /// What is in the database.
+    /// The table or query.
     pub source: CopySource,
-    /// Out or in.
+    /// The direction.
     pub direction: CopyDirection,
-    /// What is outside of it.
+    /// The file or stream.
     pub path: CopyPath,
     /// Options, in parentheses or not.
     pub options: Vec<StatementOption>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// What is in the database.
+/// The database side of COPY.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CopySource {
     /// A table, or some columns of it.
     Table {
         /// The table.
         name: ObjectName,
-        /// The columns; none: all.
+        /// The columns; empty for all.
         columns: Vec<Ident>,
     },
-    /// What a query returns; out only.
+    /// The rows of a query; only for COPY … TO.
     Query(Box<Query>),
 }
 
-/// Out or in.
+/// The direction of COPY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum CopyDirection {
@@ -281,7 +281,7 @@ pub enum CopyDirection {
 /// A file, or a standard stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CopyPath {
-    /// A path or pattern, with where it stands.
+    /// A path or pattern, with its span.
     File(Arc<str>, Span),
     /// STDIN or STDOUT.
     Standard(Span),
@@ -294,7 +294,7 @@ pub struct ExportDatabase {
     pub folder: Arc<str>,
     /// Options.
     pub options: Vec<StatementOption>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -303,6 +303,6 @@ pub struct ExportDatabase {
 pub struct ImportDatabase {
     /// The folder.
     pub folder: Arc<str>,
-    /// Its place in the text.
+    /// Its span in the text.
     pub span: Span,
 }

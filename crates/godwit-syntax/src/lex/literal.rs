@@ -1,35 +1,35 @@
-//! What literals and quoted names say, from how they are written.
+//! Values of literals and quoted names.
 
 use godwit_common::{Result, Span};
 
 use super::error_at;
 
-/// The value of `'text'` or `"name"` with doubled quotes inside. A letter before the first quote is left out.
+/// Returns the value of `'text'` or `"name"` with doubled quotes inside. A letter before the first quote is skipped.
 pub(crate) fn quoted(written: &str) -> String {
     let quote = if written.ends_with('"') { '"' } else { '\'' };
     inside(written, quote).replace(if quote == '"' { "\"\"" } else { "''" }, if quote == '"' { "\"" } else { "'" })
 }
 
-/// The value of `$tag$text$tag$`.
+/// Returns the value of `$tag$text$tag$`.
 pub(crate) fn dollar_quoted(written: &str) -> &str {
     let tag = 2 + written[1..].find('$').expect("the lexer has seen the tag");
     &written[tag..written.len() - tag]
 }
 
-/// The text between the first quote and the last.
+/// Returns the text between the first quote and the last.
 fn inside(written: &str, quote: char) -> &str {
     let start = written.find(quote).expect("the lexer has seen the quote") + 1;
     &written[start..written.len() - 1]
 }
 
-/// Reads the inside of a literal character by character, and knows where in the script it is.
+/// Reads the inside of a literal character by character, and tracks its position in the script.
 struct Reader<'a> {
     rest: &'a str,
     end: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Of a literal whose last character is a quote.
+    /// Reads a literal whose last character is a quote.
     fn new(written: &'a str, quote: char, span: Span) -> Self {
         Self { rest: inside(written, quote), end: span.end as usize - 1 }
     }
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         is_there
     }
 
-    /// Up to `most` digits as a number, and how many there were.
+    /// Reads up to `most` digits as a number; also returns how many there were.
     fn digits(&mut self, radix: u32, most: usize) -> (u32, usize) {
         let (mut value, mut count) = (0, 0);
         while count < most
@@ -66,7 +66,8 @@ impl<'a> Reader<'a> {
         (value, count)
     }
 
-    /// A character by a number of exactly `count` hexadecimal digits. The first half of a surrogate pair is put
+    /// Reads a character given by exactly `count` hexadecimal digits. The first half of a surrogate pair is combined
+    /// with the second, which `second` reads.
     /// together with the second, which `second` reads.
     fn code_point(
         &mut self,
@@ -87,8 +88,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The value of `E'text'`: escapes `\b \f \n \r \t \v \0 \101 \x41 \u0041 \U00000041`; before any other character the
-/// backslash only takes its meaning away.
+/// Returns the value of `E'text'`: escapes `\b \f \n \r \t \v \0 \101 \x41 \u0041 \U00000041`; before any other
+/// character, the backslash is just dropped.
 pub(crate) fn escaped(written: &str, span: Span) -> Result<String> {
     let mut reader = Reader::new(written, '\'', span);
     let mut value: Vec<u8> = Vec::with_capacity(reader.rest.len());
@@ -118,7 +119,7 @@ pub(crate) fn escaped(written: &str, span: Span) -> Result<String> {
     })
 }
 
-/// What an escape stands for. Bytes of several escapes may make one character.
+/// The value of an escape. Bytes of several escapes may make one character.
 enum Escape {
     Character(char),
     Byte(u8),
@@ -153,8 +154,8 @@ fn escape(reader: &mut Reader<'_>, start: usize) -> Result<Escape> {
     })
 }
 
-/// The value of `U&'text'` or `U&"name"`: `\0041` and `\+000041` with the escape character, which doubled stands
-/// for itself.
+/// Returns the value of `U&'text'` or `U&"name"`: `\0041` and `\+000041` with the escape character, which is doubled to
+/// stand for itself.
 pub(crate) fn unicode(written: &str, escape: char, span: Span) -> Result<String> {
     let quote = if written.ends_with('"') { '"' } else { '\'' };
     let mut reader = Reader::new(written, quote, span);
@@ -184,7 +185,7 @@ pub(crate) fn unicode(written: &str, escape: char, span: Span) -> Result<String>
     }
 }
 
-/// The bytes of `X'00ff'`.
+/// Returns the bytes of `X'00ff'`.
 pub(crate) fn blob(written: &str, span: Span) -> Result<Vec<u8>> {
     let digits = inside(written, '\'').as_bytes();
     let value = |digit: u8| char::from(digit).to_digit(16);
@@ -198,7 +199,7 @@ pub(crate) fn blob(written: &str, span: Span) -> Result<Vec<u8>> {
     })
 }
 
-/// The digits of `B'0101'`.
+/// Returns the digits of `B'0101'`.
 pub(crate) fn bits(written: &str, span: Span) -> Result<&str> {
     let digits = inside(written, '\'');
     if digits.bytes().all(|digit| matches!(digit, b'0' | b'1')) {
@@ -207,7 +208,7 @@ pub(crate) fn bits(written: &str, span: Span) -> Result<&str> {
     Err(error_at("bits are 0 or 1", span.start as usize, span.end as usize).with_hint("write B'0101'"))
 }
 
-/// A number without underscores, with letters in lower case.
+/// Normalizes a number: no underscores, letters in lower case.
 pub(crate) fn number(written: &str) -> String {
     let digits = written.bytes().filter(|&byte| byte != b'_');
     digits.map(|byte| char::from(byte.to_ascii_lowercase())).collect()

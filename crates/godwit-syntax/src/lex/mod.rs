@@ -1,8 +1,8 @@
-//! Characters to tokens.
+//! The lexer: splits text into tokens.
 //!
-//! The lexer finds where tokens begin and end; what a literal or a quoted name says is read by [`literal`] when the
-//! parser takes it. So a statement's end is known even if an escape in it is wrong, and a script is split by lexing
-//! alone. Each byte is looked at a bounded number of times.
+//! The lexer finds where tokens begin and end; the value of a literal or a quoted name is read by [`literal`] when the
+//! parser takes it. So a statement's end is known even if it contains an invalid escape, and a script is split by
+//! lexing alone. Each byte is visited a bounded number of times.
 
 pub(crate) mod literal;
 mod token;
@@ -13,7 +13,7 @@ pub(crate) use token::{Symbol, Token, TokenKind};
 
 use crate::keyword::Keyword;
 
-/// Reads tokens of a script, one after the other.
+/// Reads the tokens of a script, one after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct Lexer<'a> {
     text: &'a str,
@@ -22,12 +22,12 @@ pub(crate) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Reads from byte `at` on.
+    /// Starts at byte `at`.
     pub(crate) fn new(text: &'a str, at: usize) -> Self {
         Self { text, at, is_unclosed: false }
     }
 
-    /// The next token; [`TokenKind::End`] after the last, repeatedly.
+    /// Returns the next token; after the last, always [`TokenKind::End`].
     pub(crate) fn next(&mut self) -> Result<Token> {
         self.skip_blanks()?;
         let start = self.at;
@@ -49,7 +49,7 @@ impl<'a> Lexer<'a> {
         Ok(Token { kind, span: Span::new(start, self.at) })
     }
 
-    /// True if the last error was a quote or a comment that isn't closed: more text may mend it.
+    /// True if the last error was an unclosed quote or comment, which more text may complete.
     pub(crate) fn is_unclosed(&self) -> bool {
         self.is_unclosed
     }
@@ -67,13 +67,13 @@ impl<'a> Lexer<'a> {
         &self.text[self.at..]
     }
 
-    /// Moves past the bytes that satisfy `is_part`.
+    /// Skips the bytes that satisfy `is_part`.
     fn skip_while(&mut self, is_part: impl Fn(u8) -> bool) {
         let bytes = &self.text.as_bytes()[self.at..];
         self.at += bytes.iter().position(|&byte| !is_part(byte)).unwrap_or(bytes.len());
     }
 
-    /// Moves past white space and comments.
+    /// Skips white space and comments.
     fn skip_blanks(&mut self) -> Result<()> {
         loop {
             match (self.byte(0), self.byte(1)) {
@@ -90,7 +90,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Moves past a comment in `/* */`, which may have others inside.
+    /// Skips a comment in `/* */`, which may contain others.
     fn skip_comment(&mut self) -> Result<()> {
         let start = self.at;
         let mut depth = 0;
@@ -113,7 +113,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A text or name in quotes, which begins here. A doubled quote doesn't end it.
+    /// Reads a quoted string or name that begins here. A doubled quote doesn't end it.
     fn quoted(&mut self, kind: TokenKind) -> Result<TokenKind> {
         let start = self.at;
         let quote = self.byte(0).expect("a quote stands here");
@@ -178,8 +178,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A number by PostgreSQL's rules: `12`, `1_000`, `1.5`, `.5`, `5.`, `1e-5`, `0x1f`, `0o17`, `0b11`. Letters
-    /// and digits that follow directly make it [`TokenKind::BadNumber`].
+    /// Reads a number by PostgreSQL's rules: `12`, `1_000`, `1.5`, `.5`, `5.`, `1e-5`, `0x1f`, `0o17`, `0b11`. Letters
+    /// and digits directly after it make it [`TokenKind::BadNumber`].
     fn number(&mut self) -> TokenKind {
         let radix = match (self.byte(0), self.byte(1).map(|byte| byte.to_ascii_lowercase())) {
             (Some(b'0'), Some(b'x')) => 16,
@@ -218,7 +218,7 @@ impl<'a> Lexer<'a> {
         TokenKind::Number
     }
 
-    /// Digits with single underscores between (of a radix with a prefix, also before) them.
+    /// Skips digits with single underscores between them (also before them if the radix has a prefix).
     fn digits(&mut self, radix: u32) {
         let is_digit = |byte: Option<u8>| byte.is_some_and(|byte| char::from(byte).is_digit(radix));
         loop {
@@ -276,7 +276,7 @@ fn is_word_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || !byte.is_ascii()
 }
 
-/// Characters beyond ASCII that names may have: all but white space, controls and quotes.
+/// True for characters beyond ASCII that are allowed in names: all but white space, control characters and quotes.
 fn is_wide_letter(character: char) -> bool {
     !character.is_ascii()
         && !character.is_whitespace()
@@ -284,7 +284,7 @@ fn is_wide_letter(character: char) -> bool {
         && !matches!(character, '\u{2018}'..='\u{201f}' | '\u{feff}')
 }
 
-/// A syntax error about a range of bytes.
+/// Returns a syntax error about a range of bytes.
 pub(crate) fn error_at(message: &str, start: usize, end: usize) -> Error {
     Error::user(message).with_code(SqlState::SYNTAX_ERROR).at_span(Span::new(start, end))
 }

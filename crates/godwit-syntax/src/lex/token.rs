@@ -4,7 +4,7 @@ use godwit_common::Span;
 
 use crate::keyword::Keyword;
 
-/// A token; what it says is the script's text at its span.
+/// A token; its text is the script's text at its span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
@@ -14,7 +14,7 @@ pub(crate) struct Token {
 /// The kinds of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenKind {
-    /// A word without quotes, and which keyword it is.
+    /// An unquoted word, and the keyword that it is, if any.
     Word(Option<Keyword>),
     /// `"name"`.
     QuotedName,
@@ -34,23 +34,23 @@ pub(crate) enum TokenKind {
     Bits,
     /// A number.
     Number,
-    /// What begins as a number and goes on as a word.
+    /// A number directly followed by letters or digits.
     BadNumber,
     /// `$1`, `$name`.
     Parameter,
     /// Punctuation or an operator.
     Symbol(Symbol),
-    /// The end of the statement: a semicolon that was taken, or the end of the script.
+    /// The end of the statement: a consumed semicolon, or the end of the script.
     End,
 }
 
 impl TokenKind {
-    /// True for a text in any quotes.
+    /// True for a string in any kind of quotes.
     pub(crate) fn is_string(self) -> bool {
         matches!(self, Self::String | Self::EscapeString | Self::UnicodeString | Self::DollarString)
     }
 
-    /// True for a name in quotes.
+    /// True for a quoted name.
     pub(crate) fn is_quoted_name(self) -> bool {
         matches!(self, Self::QuotedName | Self::UnicodeName)
     }
@@ -65,7 +65,7 @@ macro_rules! symbols {
         }
 
         impl Symbol {
-            /// Longer ones first, as far as they begin alike.
+            /// All symbols, longer ones before their prefixes.
             const ALL: &'static [(&'static str, Symbol)] = &[$(($text, Symbol::$name),)*];
         }
     };
@@ -87,12 +87,12 @@ symbols! {
 }
 
 impl Symbol {
-    /// The longest symbol that `text` begins with.
+    /// Returns the longest symbol at the beginning of `text`.
     pub(crate) fn starting(text: &str) -> Option<(&'static str, Symbol)> {
         Self::ALL.iter().find(|(symbol, _)| text.starts_with(symbol)).copied()
     }
 
-    /// How it is written.
+    /// Returns its text.
     pub(crate) fn text(self) -> &'static str {
         Self::ALL[self as usize].0
     }

@@ -56,7 +56,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows RENAME.
+    /// Parses what follows RENAME.
     fn rename(&mut self) -> Result<AlterTableAction> {
         if self.eat_any(&[K::To, K::As]).is_some() {
             return Ok(AlterTableAction::RenameTable(self.label()?));
@@ -72,7 +72,7 @@ impl Parser<'_> {
         Ok(AlterTableAction::RenameColumn { column, to: self.label()? })
     }
 
-    /// What follows ADD.
+    /// Parses what follows ADD.
     fn add(&mut self) -> Result<AlterTableAction> {
         if self.starts_table_constraint() {
             return Ok(AlterTableAction::AddConstraint(self.table_constraint()?));
@@ -85,7 +85,7 @@ impl Parser<'_> {
         Ok(AlterTableAction::AddColumn { if_not_exists, parent, column })
     }
 
-    /// What follows DROP.
+    /// Parses what follows DROP.
     fn drop_part(&mut self) -> Result<AlterTableAction> {
         if self.eat(K::Constraint) {
             let if_exists = self.if_exists();
@@ -98,7 +98,7 @@ impl Parser<'_> {
         Ok(AlterTableAction::DropColumn { if_exists, column, behavior: self.drop_behavior() })
     }
 
-    /// What follows ALTER COLUMN and its name.
+    /// Parses what follows ALTER COLUMN and the column's name.
     fn alter_column_action(&mut self) -> Result<AlterColumnAction> {
         if self.eat(K::Type) || self.eat_all(&[K::Set, K::Data, K::Type]) || self.eat_all(&[K::Set, K::Type]) {
             return self.set_type();
@@ -121,7 +121,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows TYPE.
+    /// Parses what follows TYPE.
     fn set_type(&mut self) -> Result<AlterColumnAction> {
         let data_type = self.optional_data_type(|parser| {
             let is_end = parser.peek().kind == TokenKind::End || parser.symbol() == Some(Symbol::Comma);

@@ -8,13 +8,13 @@ use crate::keyword::Keyword as K;
 use crate::lex::Symbol;
 
 impl Parser<'_> {
-    /// A call, from its parenthesis on. `first` are arguments that stood before the name.
+    /// Parses a call, starting at its parenthesis. `first` are arguments from before the name.
     pub(super) fn call_expr(&mut self, name: ObjectName, first: Vec<Argument>, start: Span) -> Result<Expr> {
         let call = self.call(name, first)?;
         Ok(Expr { kind: ExprKind::Call(Box::new(call)), span: self.since(start) })
     }
 
-    /// The parentheses and clauses of a call.
+    /// Parses the parentheses and clauses of a call.
     pub(super) fn call(&mut self, name: ObjectName, first: Vec<Argument>) -> Result<Call> {
         let mut call = Call::new(name, first);
         let open = self.peek().span;
@@ -39,7 +39,7 @@ impl Parser<'_> {
         Ok(call)
     }
 
-    /// True for `ALL (`, which is no word before arguments.
+    /// True for `ALL (`, where ALL isn't the keyword before arguments.
     fn is_quantified_all(&self) -> bool {
         self.is(K::All) && self.symbol_at(1) == Some(Symbol::LeftParen)
     }
@@ -54,7 +54,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What may follow the parentheses.
+    /// Parses the clauses after the parentheses.
     fn call_clauses(&mut self, call: &mut Call) -> Result<()> {
         if self.are(&[K::Within, K::Group]) {
             self.at += 2;
@@ -109,7 +109,7 @@ impl Parser<'_> {
         Ok(Argument { name, value })
     }
 
-    /// `(args)`, perhaps none.
+    /// `(args)`, possibly empty.
     pub(super) fn arguments_in_parens(&mut self) -> Result<Vec<Argument>> {
         let open = self.peek().span;
         self.expect_symbol(Symbol::LeftParen)?;

@@ -1,4 +1,4 @@
-//! CREATE of everything but tables, DROP, COMMENT ON.
+//! CREATE of everything except tables; DROP, COMMENT ON.
 
 use godwit_common::{Result, Span};
 
@@ -44,7 +44,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `IF NOT EXISTS` of an object that isn't to replace another one.
+    /// Parses `IF NOT EXISTS` for an object that doesn't replace another one.
     pub(super) fn unless_exists(&mut self, words: &CreateWords) -> Result<bool> {
         let start = self.peek().span;
         match self.if_not_exists() {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// A number, perhaps with a sign.
+    /// Parses a number, possibly signed.
     fn signed_number(&mut self) -> Result<Expr> {
         let start = self.peek().span;
         let sign = match self.symbol() {
@@ -256,7 +256,7 @@ impl Parser<'_> {
         Ok(MacroParameter { name, data_type, default })
     }
 
-    /// The kind of object that comes next.
+    /// Parses the next object kind.
     pub(super) fn object_kind(&mut self) -> Result<ObjectKind> {
         let kind = match self.keyword() {
             Some(K::Table) => ObjectKind::Table,

@@ -61,14 +61,14 @@ impl Parser<'_> {
             } else {
                 table.columns.push(self.column_def()?);
             }
-            // A comma may follow the last.
+            // The last element may be followed by a comma.
             if !self.eat_symbol(Symbol::Comma) || self.is_symbol(Symbol::RightParen) {
                 return self.expect_close(open);
             }
         }
     }
 
-    /// True if a constraint comes next rather than a column.
+    /// True if a table constraint comes next rather than a column.
     pub(super) fn starts_table_constraint(&self) -> bool {
         matches!(self.keyword(), Some(K::Constraint | K::Primary | K::Unique | K::Check | K::Foreign))
     }
@@ -79,7 +79,7 @@ impl Parser<'_> {
         self.column_of(name)
     }
 
-    /// The rest of a column's definition.
+    /// Parses the rest of a column's definition.
     pub(super) fn column_of(&mut self, name: Ident) -> Result<ColumnDef> {
         let data_type = self.optional_data_type(|parser| {
             let is_end = matches!(parser.symbol(), Some(Symbol::Comma | Symbol::RightParen));
@@ -155,7 +155,7 @@ impl Parser<'_> {
         Ok(Some(ColumnConstraint { name, kind, span: self.since(start) }))
     }
 
-    /// The name of an encoding, as a word or in quotes.
+    /// Parses the name of an encoding, as a word or in quotes.
     pub(super) fn encoding_name(&mut self) -> Result<Ident> {
         let kind = self.peek().kind;
         let is_name = matches!(kind, TokenKind::Word(_)) || kind.is_string() || kind.is_quoted_name();
@@ -169,7 +169,7 @@ impl Parser<'_> {
         Ok(ColumnConstraintKind::Generated { expr, stored })
     }
 
-    /// What follows GENERATED.
+    /// Parses what follows GENERATED.
     fn generated_or_identity(&mut self) -> Result<ColumnConstraintKind> {
         let always = self.eat(K::Always);
         if !always {
@@ -188,7 +188,7 @@ impl Parser<'_> {
         Ok(ColumnConstraintKind::Identity { always, options })
     }
 
-    /// What follows REFERENCES.
+    /// Parses what follows REFERENCES.
     fn foreign_reference(&mut self) -> Result<ForeignReference> {
         let table = self.object_name_of("the name of a table")?;
         let columns = self.optional_names_in_parens()?;
@@ -220,7 +220,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `[CONSTRAINT name] …` of a table.
+    /// `[CONSTRAINT name] …` in a table definition.
     pub(super) fn table_constraint(&mut self) -> Result<TableConstraint> {
         let start: Span = self.peek().span;
         let name = if self.eat(K::Constraint) { Some(self.name()?) } else { None };

@@ -41,7 +41,7 @@ impl Parser<'_> {
         length.map_err(|_| syntax_error("the length of an array is a positive integer").at_span(token.span))
     }
 
-    /// A type without what makes an array of it.
+    /// Parses a type without array suffixes.
     fn element_type(&mut self) -> Result<DataTypeKind> {
         let has_parens = self.symbol_at(1) == Some(Symbol::LeftParen);
         match self.keyword() {
@@ -102,7 +102,7 @@ impl Parser<'_> {
         Ok(DataTypeKind::Named { name, arguments })
     }
 
-    /// The whole name of a type of several words, without the words after parentheses; `first` was taken.
+    /// Returns the full name of a type of several words, without the words after parentheses; `first` was consumed.
     fn type_words(&mut self, first: &Ident) -> Option<String> {
         let next = self.keyword()?;
         let is = |name: &str| first.is(name);
@@ -117,7 +117,7 @@ impl Parser<'_> {
         Some(words)
     }
 
-    /// `WITH TIME ZONE`, or `WITHOUT TIME ZONE`, which says nothing.
+    /// `WITH TIME ZONE`, or `WITHOUT TIME ZONE`, which has no effect.
     fn with_time_zone(&mut self) -> Result<bool> {
         let with = self.is(K::With);
         if (with || self.is(K::Without)) && self.keyword_at(1) == Some(K::Time) {
@@ -128,7 +128,7 @@ impl Parser<'_> {
         Ok(false)
     }
 
-    /// A number, a text, or a word.
+    /// Parses a number, a string, or a word.
     fn type_argument(&mut self) -> Result<Expr> {
         match self.kind_at(0) {
             TokenKind::Number | TokenKind::Word(None) => self.nested(Self::primary),
@@ -138,7 +138,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A type where a column's definition may leave it out.
+    /// Parses a type where a column's definition may omit it.
     pub(super) fn optional_data_type(&mut self, is_end: impl Fn(&Self) -> bool) -> Result<Option<DataType>> {
         if is_end(self) { Ok(None) } else { self.data_type().map(Some) }
     }

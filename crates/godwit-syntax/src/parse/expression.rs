@@ -14,7 +14,7 @@ use crate::ast::{
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
 
-/// The operator of a symbol between two values, and its precedence.
+/// Returns the binary operator for a symbol, and its precedence.
 pub(crate) fn infix(symbol: Symbol) -> Option<(BinaryOperator, u8)> {
     Some(match symbol {
         Symbol::Equal | Symbol::DoubleEqual => (BinaryOperator::Equal, COMPARISON),
@@ -57,7 +57,7 @@ pub(crate) fn infix(symbol: Symbol) -> Option<(BinaryOperator, u8)> {
     })
 }
 
-/// The operator of a symbol before a value, and the precedence of what it is applied to.
+/// Returns the prefix operator for a symbol, and the precedence of its operand.
 fn prefix(symbol: Symbol) -> Option<(UnaryOperator, u8)> {
     Some(match symbol {
         Symbol::Minus => (UnaryOperator::Minus, SIGN),
@@ -70,7 +70,7 @@ fn prefix(symbol: Symbol) -> Option<(UnaryOperator, u8)> {
     })
 }
 
-/// The list that a chain of equal connectives goes on with.
+/// The list that a chain of the same connective continues.
 #[derive(PartialEq, Clone, Copy)]
 enum Chain {
     None,
@@ -79,12 +79,12 @@ enum Chain {
 }
 
 impl Parser<'_> {
-    /// An expression.
+    /// Parses an expression.
     pub(crate) fn expr(&mut self) -> Result<Expr> {
         self.expr_above(LOWEST)
     }
 
-    /// An expression of operators that bind tighter than `level`.
+    /// Parses an expression with operators that bind tighter than `level`.
     pub(super) fn expr_above(&mut self, level: u8) -> Result<Expr> {
         self.nested(|parser| {
             let start = parser.peek().span;
@@ -93,7 +93,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A value with its prefix operators.
+    /// Parses a value with its prefix operators.
     fn prefix_expr(&mut self) -> Result<Expr> {
         let start = self.peek().span;
         let (op, level) = match self.kind_at(0) {
@@ -109,8 +109,8 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Unary { op, operand }, span: self.since(start) })
     }
 
-    /// What follows a value: operators that bind tighter than `level`. `start` is where the value begins, with
-    /// parentheses.
+    /// Parses what follows a value: operators that bind tighter than `level`. `start` is where the value begins,
+    /// including parentheses.
     pub(super) fn operators(&mut self, mut left: Expr, start: Span, level: u8) -> Result<Expr> {
         let mut chain = Chain::None;
         loop {
@@ -143,7 +143,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `left AND right`; goes on with the list of `left` if that is one of the same chain.
+    /// `left AND right`; appends to the list of `left` if it belongs to the same chain.
     fn connective(&mut self, left: Expr, start: Span, goes_on: bool, level: u8) -> Result<Expr> {
         self.take();
         let right = self.expr_above(level)?;
@@ -207,7 +207,7 @@ impl Parser<'_> {
         Ok(Expr { kind, span: self.since(start) })
     }
 
-    /// Operators that are words. Returns `left` if there is none that binds tighter than `level`.
+    /// Parses operators that are words. Returns `left` if none binds tighter than `level`.
     fn word_operator(&mut self, left: Expr, start: Span, keyword: K, level: u8) -> Result<Expr> {
         match keyword {
             K::Is if IS > level => self.is_test(left, start),
@@ -267,7 +267,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Is { operand, test, negated }, span: self.since(start) })
     }
 
-    /// BETWEEN, IN, LIKE and its relatives.
+    /// BETWEEN, IN, LIKE and similar.
     fn pattern(&mut self, left: Expr, start: Span, negated: bool) -> Result<Expr> {
         let op_span = self.peek().span;
         let keyword = self.keyword();

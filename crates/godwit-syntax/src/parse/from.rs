@@ -10,7 +10,7 @@ use crate::ast::{
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
 
-/// Words before JOIN.
+/// The words before JOIN.
 struct JoinWords {
     kind: JoinKind,
     asof: bool,
@@ -18,7 +18,7 @@ struct JoinWords {
 }
 
 impl Parser<'_> {
-    /// The comma-separated list after FROM. A comma may follow the last.
+    /// Parses the comma-separated list after FROM, with an optional trailing comma.
     pub(super) fn table_list(&mut self) -> Result<Vec<TableWithJoins>> {
         let mut tables = vec![self.table_with_joins()?];
         while self.eat_symbol(Symbol::Comma) {
@@ -91,7 +91,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The words up to JOIN, if they are there.
+    /// Parses the words up to JOIN, if present.
     fn join_words(&mut self) -> Result<Option<JoinWords>> {
         let start = self.at;
         let natural = self.eat(K::Natural);
@@ -119,7 +119,7 @@ impl Parser<'_> {
         Ok(Some(JoinWords { kind, asof, natural }))
     }
 
-    /// A table or something like one, with alias and sample.
+    /// Parses a table or another source of rows, with alias and sample.
     pub(super) fn table_factor(&mut self) -> Result<TableFactor> {
         self.nested(Self::table_factor_unnested)
     }
@@ -148,7 +148,7 @@ impl Parser<'_> {
         Ok(factor)
     }
 
-    /// Alias and sample, in either order.
+    /// Parses alias and sample, in either order.
     fn alias_and_sample(&mut self, factor: &mut TableFactor) -> Result<()> {
         factor.sample = self.table_sample()?;
         if factor.alias.is_none() {
@@ -204,7 +204,7 @@ impl Parser<'_> {
         self.close_nested(tables, open)
     }
 
-    /// Contents of parentheses that begin with a query in parentheses of its own: a query or a join.
+    /// Parses the contents of parentheses that begin with another query in parentheses: a query or a join.
     fn after_inner_query(
         &mut self,
         query: Box<Query>,
@@ -223,7 +223,7 @@ impl Parser<'_> {
         Ok(TableFactorKind::Subquery { lateral, query })
     }
 
-    /// The rest of a join in parentheses whose first table was read up to its alias.
+    /// Parses the rest of a join in parentheses whose first table has been read up to its alias.
     fn after_inner_table(&mut self, kind: TableFactorKind, start: Span, open: Span) -> Result<TableFactorKind> {
         let mut relation = TableFactor { kind, alias: None, sample: None, span: self.since(start) };
         self.alias_and_sample(&mut relation)?;
@@ -238,7 +238,7 @@ impl Parser<'_> {
         Ok(TableFactorKind::Nested(Box::new(tables)))
     }
 
-    /// `[AS] name [(columns)]`; a bare name isn't one of `excluded`.
+    /// `[AS] name [(columns)]`; an alias without AS must not be one of `excluded`.
     pub(super) fn table_alias(&mut self, excluded: &[K]) -> Result<Option<TableAlias>> {
         if self.is(K::As) && self.symbol_at(1) == Some(Symbol::LeftParen) {
             return Err(self.expected("an alias"));
@@ -256,7 +256,7 @@ impl Parser<'_> {
         Ok(AliasColumn { name, data_type })
     }
 
-    /// `TABLESAMPLE …`, if it is there.
+    /// `TABLESAMPLE …`, if present.
     fn table_sample(&mut self) -> Result<Option<Sample>> {
         let start = self.peek().span;
         if self.eat(K::Tablesample) { self.sample(start, true).map(Some) } else { Ok(None) }
@@ -266,7 +266,7 @@ impl Parser<'_> {
     pub(super) fn sample(&mut self, start: Span, of_table: bool) -> Result<Sample> {
         let mut method = if self.is_name_at(0) { Some(self.name()?) } else { None };
         let has_method = method.is_some();
-        // A reservoir has room for a number of rows; the other methods take each row with a probability.
+        // A reservoir holds a number of rows; the other methods take each row with a probability.
         let counts_rows = method.as_ref().map_or(!of_table, |method| method.is("reservoir"));
         let open = self.peek().span;
         let in_parens = self.eat_symbol(Symbol::LeftParen);

@@ -1,7 +1,7 @@
-//! How tightly operators bind.
+//! Operator precedences.
 //!
-//! PostgreSQL's table of precedences, from the loosest to the tightest; all infix operators associate to the left.
-//! PostgreSQL refuses `a < b < c`, here it is `(a < b) < c`.
+//! PostgreSQL's table of precedences, from the loosest to the tightest; all infix operators are left-associative.
+//! PostgreSQL rejects `a < b < c`; here it is `(a < b) < c`.
 //!
 //! | level | operators |
 //! |---|---|

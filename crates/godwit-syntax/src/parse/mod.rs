@@ -1,11 +1,11 @@
 //! Tokens to trees: recursive descent for statements and clauses, precedence climbing for expressions.
 //!
-//! The parser never goes back: whatever begins alike is told apart by a bounded look ahead or is parsed as the more
-//! general form, so the time is linear in the number of tokens.
+//! The parser never backtracks: alternatives with a common beginning are distinguished by bounded lookahead or are
+//! parsed as the more general form, so the time is linear in the number of tokens.
 //!
 //! Depth is counted in one place, [`Parser::nested`]. `depth` levels are open around the current token, and the tallest
-//! tree that was finished inside the current level has `height` levels; neither nesting to the right nor chains to the
-//! left can make a tree with more than [`DEPTH_MAX`](crate::DEPTH_MAX) levels.
+//! tree completed inside the current level has `height` levels; neither nesting to the right nor chains to the left can
+//! make a tree with more than [`DEPTH_MAX`](crate::DEPTH_MAX) levels.
 
 mod alter;
 mod call;
@@ -36,7 +36,7 @@ use crate::script::Parameters;
 
 /// Parses one statement, query, expression or type.
 pub(crate) struct Parser<'a> {
-    /// The whole script, which spans count in.
+    /// The whole script, to which spans refer.
     text: &'a str,
     /// The last is [`TokenKind::End`].
     tokens: &'a [Token],
@@ -44,25 +44,25 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     height: usize,
     depth_max: usize,
-    /// True once the statement was found to be deeper than `depth_max`.
+    /// True once the statement has turned out to be deeper than `depth_max`.
     pub(crate) is_too_deep: bool,
     pub(crate) parameters: Parameters,
 }
 
 impl<'a> Parser<'a> {
-    /// `tokens` end with [`TokenKind::End`]; trees get at most `depth_max` levels.
+    /// Creates a parser. `tokens` end with [`TokenKind::End`]; trees have at most `depth_max` levels.
     pub(crate) fn new(text: &'a str, tokens: &'a [Token], depth_max: usize) -> Self {
         assert!(matches!(tokens.last(), Some(Token { kind: TokenKind::End, .. })), "statements end");
         let parameters = Parameters::default();
         Self { text, tokens, at: 0, depth: 0, height: 0, depth_max, is_too_deep: false, parameters }
     }
 
-    /// How deep the tree is that was parsed.
+    /// Returns the depth of the parsed tree.
     pub(crate) fn height(&self) -> usize {
         self.height
     }
 
-    /// Parses one level further down.
+    /// Parses one level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let around = std::mem::take(&mut self.height);
         self.depth += 1;
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
         Ok(parsed)
     }
 
-    /// Says that what was parsed on this level becomes the child of a new node.
+    /// Records that the tree parsed on this level becomes the child of a new node.
     fn wrap(&mut self) -> Result<()> {
         self.height += 1;
         self.check_depth()
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
         self.tokens[self.at]
     }
 
-    /// The token `ahead` of the next one.
+    /// Returns the token `ahead` tokens after the next one.
     fn peek_at(&self, ahead: usize) -> Token {
         self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }
@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
         self.peek_at(ahead).kind
     }
 
-    /// Takes the next token; the end stays.
+    /// Consumes the next token, unless it is the end.
     fn take(&mut self) -> Token {
         let token = self.peek();
         if token.kind != TokenKind::End {
@@ -114,12 +114,12 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// What is written at a span.
+    /// Returns the text at a span.
     fn written(&self, span: Span) -> &'a str {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// From the start of `first` to the end of the last token that was taken.
+    /// Returns the span from the start of `first` to the end of the last consumed token.
     fn since(&self, first: Span) -> Span {
         match self.at.checked_sub(1) {
             Some(last) if self.tokens[last].span.end >= first.end => first.to(self.tokens[last].span),
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The keyword `ahead` of the next token.
+    /// Returns the keyword `ahead` tokens after the next one.
     fn keyword_at(&self, ahead: usize) -> Option<Keyword> {
         match self.kind_at(ahead) {
             TokenKind::Word(keyword) => keyword,
@@ -167,7 +167,7 @@ impl<'a> Parser<'a> {
         self.eat_all(&[keyword])
     }
 
-    /// Takes these words if all of them come next.
+    /// Consumes these words if all of them come next.
     fn eat_all(&mut self, keywords: &[Keyword]) -> bool {
         let are_there = self.are(keywords);
         if are_there {
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         are_there
     }
 
-    /// Takes one of these words.
+    /// Consumes one of these words.
     fn eat_any(&mut self, keywords: &[Keyword]) -> Option<Keyword> {
         let keyword = self.keyword().filter(|keyword| keywords.contains(keyword))?;
         self.at += 1;
@@ -203,12 +203,12 @@ impl<'a> Parser<'a> {
         if self.eat_symbol(symbol) { Ok(()) } else { Err(self.expected(symbol.text())) }
     }
 
-    /// Takes the parenthesis that closes the one at `open`.
+    /// Consumes the parenthesis that closes the one at `open`.
     fn expect_close(&mut self, open: Span) -> Result<()> {
         self.expect_closing(Symbol::RightParen, open)
     }
 
-    /// Takes the bracket that closes the one at `open`.
+    /// Consumes the bracket that closes the one at `open`.
     fn expect_closing(&mut self, close: Symbol, open: Span) -> Result<()> {
         if self.eat_symbol(close) {
             return Ok(());
@@ -220,7 +220,7 @@ impl<'a> Parser<'a> {
         Err(if has_hint { error } else { error.with_hint(format!("the {opening} in line {line} isn't closed")) })
     }
 
-    /// One or more, separated by commas.
+    /// Parses one or more items, separated by commas.
     fn comma_list<T>(&mut self, mut parse: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut items = vec![parse(self)?];
         while self.eat_symbol(Symbol::Comma) {
@@ -229,7 +229,7 @@ impl<'a> Parser<'a> {
         Ok(items)
     }
 
-    /// `(a, b)`; one at least.
+    /// `(a, b)`; at least one.
     fn in_parens<T>(&mut self, parse: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let open = self.peek().span;
         self.expect_symbol(Symbol::LeftParen)?;
@@ -238,17 +238,17 @@ impl<'a> Parser<'a> {
         Ok(items)
     }
 
-    /// Fails unless all was read.
+    /// Fails unless all tokens have been read.
     pub(crate) fn expect_end(&self) -> Result<()> {
         if self.peek().kind == TokenKind::End { Ok(()) } else { Err(self.expected("the end of the statement")) }
     }
 
-    /// An error at the next token.
+    /// Returns an error at the next token.
     fn error(&self, message: impl Into<String>) -> Error {
         syntax_error(message).at_span(self.peek().span)
     }
 
-    /// "expected …, found …" at the next token.
+    /// Returns the error "expected …, found …" at the next token.
     fn expected(&self, what: &str) -> Error {
         let token = self.peek();
         let error = self.error(format!("expected {what}, found {}", self.found(token)));
@@ -261,7 +261,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// How a token is called in an error.
+    /// Describes a token for an error.
     fn found(&self, token: Token) -> String {
         const LENGTH_MAX: usize = 40;
         if token.kind == TokenKind::End {
@@ -274,14 +274,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The error about a number with letters after it.
+    /// Returns the error about a number with letters after it.
     fn bad_number(&self, token: Token) -> Error {
         syntax_error(format!("{} is no number", self.found(token)))
             .with_hint("underscores stand between digits only, and a name can't begin with a digit unless it is quoted")
             .at_span(token.span)
     }
 
-    /// "expected a …, found the reserved word …".
+    /// Returns the error "expected a …, found the reserved word …".
     fn expected_name(&self, what: &str) -> Error {
         let token = self.peek();
         match token.kind {

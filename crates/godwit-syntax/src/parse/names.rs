@@ -1,4 +1,4 @@
-//! Names, aliases and texts.
+//! Names, aliases and strings.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::keyword::Keyword;
 use crate::lex::{Symbol, Token, TokenKind, literal};
 
 impl Parser<'_> {
-    /// True if the token `ahead` can be a name.
+    /// True if the token `ahead` tokens after the next one can be a name.
     pub(super) fn is_name_at(&self, ahead: usize) -> bool {
         match self.kind_at(ahead) {
             TokenKind::Word(keyword) => keyword.is_none_or(Keyword::is_name),
@@ -18,17 +18,17 @@ impl Parser<'_> {
         }
     }
 
-    /// The name of a table, a column or another object.
+    /// Parses the name of a table, a column or another object.
     pub(super) fn name(&mut self) -> Result<Ident> {
         self.name_of("a name")
     }
 
-    /// A name; `what` it is goes into the error.
+    /// Parses a name; `what` describes it in the error.
     pub(super) fn name_of(&mut self, what: &str) -> Result<Ident> {
         if self.is_name_at(0) { self.label() } else { Err(self.expected_name(what)) }
     }
 
-    /// A name where nothing else is possible, so that any word will do: after AS or a dot.
+    /// Parses a name where nothing else is possible, so that any word is accepted: after AS or a dot.
     pub(super) fn label(&mut self) -> Result<Ident> {
         let token = self.peek();
         match token.kind {
@@ -61,13 +61,13 @@ impl Parser<'_> {
         self.object_name_of("a name")
     }
 
-    /// A name with what qualifies it; `what` it is goes into the error.
+    /// Parses a name with its qualifiers; `what` describes it in the error.
     pub(super) fn object_name_of(&mut self, what: &str) -> Result<ObjectName> {
         let first = self.name_of(what)?;
         self.qualified(first)
     }
 
-    /// The rest of a qualified name.
+    /// Parses the rest of a qualified name.
     pub(super) fn qualified(&mut self, first: Ident) -> Result<ObjectName> {
         let start = first.span;
         let mut parts = vec![first];
@@ -83,12 +83,12 @@ impl Parser<'_> {
         self.in_parens(Self::name)
     }
 
-    /// `(a, b)`, if it is there.
+    /// `(a, b)`, if present.
     pub(super) fn optional_names_in_parens(&mut self) -> Result<Vec<Ident>> {
         if self.is_symbol(Symbol::LeftParen) { self.names_in_parens() } else { Ok(Vec::new()) }
     }
 
-    /// A label after AS, which may be a text, or a bare alias that isn't one of `excluded`.
+    /// Parses a label after AS, which may be a string, or an alias without AS that isn't one of `excluded`.
     pub(super) fn optional_alias(&mut self, excluded: &[Keyword]) -> Result<Option<Ident>> {
         if self.eat(Keyword::As) {
             return self.label_or_text().map(Some);
@@ -101,7 +101,7 @@ impl Parser<'_> {
         if is_alias { self.label().map(Some) } else { Ok(None) }
     }
 
-    /// A label, or a text that is meant as one.
+    /// Parses a label, or a string used as one.
     pub(super) fn label_or_text(&mut self) -> Result<Ident> {
         if !self.peek().kind.is_string() {
             return self.label();
@@ -112,7 +112,7 @@ impl Parser<'_> {
         if text.is_empty() { Err(empty_name(span)) } else { Ok(Ident { text, quoted: true, span }) }
     }
 
-    /// A text in any quotes. Several with a line break between them are one.
+    /// Parses a string in any kind of quotes. Strings separated by a line break are concatenated.
     pub(super) fn string(&mut self) -> Result<Arc<str>> {
         let first = self.peek();
         if !first.kind.is_string() {
@@ -140,13 +140,13 @@ impl Parser<'_> {
         }
     }
 
-    /// True if the next token is on another line than the one before it.
+    /// True if there is a line break before the next token.
     fn has_line_break_before(&self) -> bool {
         let between = Span { start: self.tokens[self.at - 1].span.end, end: self.peek().span.start };
         self.written(between).contains('\n')
     }
 
-    /// `UESCAPE '!'`; a backslash if it isn't there.
+    /// `UESCAPE '!'`; a backslash if omitted.
     fn unicode_escape(&mut self) -> Result<char> {
         if !(self.is(Keyword::Uescape) && self.kind_at(1) == TokenKind::String) {
             return Ok('\\');

@@ -111,7 +111,7 @@ impl Parser<'_> {
     }
 }
 
-/// The values of a row in parentheses, or the one value.
+/// Returns the values of a row in parentheses, or the single value.
 fn items_of(expr: Expr) -> Vec<Expr> {
     match expr.kind {
         ExprKind::Row { items, explicit: false } => items,

@@ -1,4 +1,4 @@
-//! What operators are applied to: literals, names, parentheses, lists, CASE, CAST; and what follows a value directly.
+//! Operands: literals, names, parentheses, lists, CASE, CAST; and the postfix operators directly after them.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::lex::{Symbol, TokenKind, literal};
 /// The contents of parentheses.
 pub(super) enum Parens {
     Query(Box<Query>),
-    /// One at least.
+    /// At least one.
     Exprs(Vec<Expr>),
 }
 
 impl Parser<'_> {
-    /// A value without prefix operators.
+    /// Parses a value without prefix operators.
     pub(super) fn primary(&mut self) -> Result<Expr> {
         let token = self.peek();
         let start = token.span;
@@ -70,7 +70,7 @@ impl Parser<'_> {
         Ok(Expr { kind, span: self.since(start) })
     }
 
-    /// A parameter by its number or name.
+    /// Parses a parameter by its number or name.
     fn parameter(&mut self, name: &str, span: Span) -> Result<ExprKind> {
         if !name.starts_with(|first: char| first.is_ascii_digit()) {
             let name: Arc<str> = name.to_lowercase().into();
@@ -93,7 +93,7 @@ impl Parser<'_> {
             .ok_or_else(|| syntax_error("a position is an integer from 1 on").at_span(token.span))
     }
 
-    /// A value that begins with a word.
+    /// Parses a value that begins with a word.
     fn word_primary(&mut self, keyword: Option<K>) -> Result<Expr> {
         let start = self.peek().span;
         let next = self.symbol_at(1);
@@ -142,7 +142,7 @@ impl Parser<'_> {
         ExprKind::Literal(literal)
     }
 
-    /// A typed literal, a column, or a call.
+    /// Parses a typed literal, a column, or a call.
     fn named_primary(&mut self, has_parens: bool) -> Result<Expr> {
         let start = self.peek().span;
         if self.is_typed_literal() {
@@ -158,7 +158,7 @@ impl Parser<'_> {
         }
     }
 
-    /// True if a type and a text come next: `DATE '…'`, `TIMESTAMP WITH TIME ZONE '…'`, `DECIMAL(5, 2) '…'`.
+    /// True if a type and a string come next: `DATE '…'`, `TIMESTAMP WITH TIME ZONE '…'`, `DECIMAL(5, 2) '…'`.
     fn is_typed_literal(&self) -> bool {
         if !self.is_name_at(0) {
             return false;
@@ -183,7 +183,7 @@ impl Parser<'_> {
         self.kind_at(at).is_string()
     }
 
-    /// A column, a wildcard of a table, or a call: whatever begins with a name.
+    /// Parses whatever begins with a name: a column, a table's wildcard, or a call.
     fn path(&mut self) -> Result<Expr> {
         let start = self.peek().span;
         let mut parts = vec![self.label()?];
@@ -225,7 +225,7 @@ impl Parser<'_> {
         self.wildcard(None, start)
     }
 
-    /// The star and what it leaves out or replaces.
+    /// Parses the star and the columns that it leaves out or replaces.
     fn wildcard(&mut self, qualifier: Option<ObjectName>, start: Span) -> Result<Expr> {
         self.expect_symbol(Symbol::Star)?;
         let mut wildcard = Wildcard { qualifier, ..Wildcard::default() };
@@ -251,7 +251,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Wildcard(Box::new(wildcard)), span: self.since(start) })
     }
 
-    /// A list in parentheses, or one part without them.
+    /// Parses a list in parentheses, or a single part without them.
     fn one_or_list<T>(&mut self, mut part: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         if self.is_symbol(Symbol::LeftParen) { self.in_parens(part) } else { Ok(vec![part(self)?]) }
     }
@@ -266,7 +266,7 @@ impl Parser<'_> {
         Ok(ExprKind::Columns(Box::new(Columns { selection, qualifier, unpack })))
     }
 
-    /// `(…)`: a query or expressions. Parentheses around a query's parentheses go away.
+    /// `(…)`: a query or expressions. Redundant parentheses around a query are dropped.
     pub(super) fn query_or_exprs(&mut self) -> Result<Parens> {
         let open = self.peek().span;
         self.expect_symbol(Symbol::LeftParen)?;
@@ -301,7 +301,7 @@ impl Parser<'_> {
         Ok(exprs)
     }
 
-    /// The value of parentheses that began at `start` and were closed just now.
+    /// Returns the value of parentheses that began at `start` and have just been closed.
     fn value_of(&self, parens: Parens, start: Span) -> Expr {
         let kind = match parens {
             Parens::Query(query) => ExprKind::Subquery(query),
@@ -330,7 +330,7 @@ impl Parser<'_> {
         self.in_parens(Self::expr)
     }
 
-    /// `[a, b]`, or `[x FOR x IN l IF c]`. `start` is the place of ARRAY, if it was written.
+    /// `[a, b]`, or `[x FOR x IN l IF c]`. `start` is the span of ARRAY, if it was written.
     fn list(&mut self, start: Span) -> Result<Expr> {
         let open = self.peek().span;
         self.expect_symbol(Symbol::LeftBracket)?;
@@ -421,7 +421,7 @@ impl Parser<'_> {
         Ok(ExprKind::Cast { operand, data_type, is_try })
     }
 
-    /// What follows a value directly: `::t`, `[…]`, `.name`. Returns `left` if none of it comes next.
+    /// Parses what directly follows a value: `::t`, `[…]`, `.name`. Returns `left` if none of these comes next.
     pub(super) fn postfix(&mut self, left: Expr, start: Span) -> Result<Expr> {
         let operand = Box::new(left);
         let kind = match self.symbol() {
@@ -446,7 +446,7 @@ impl Parser<'_> {
                 let is_keyword = self.keyword().is_some();
                 let mut name = self.label()?;
                 if self.is_symbol(Symbol::LeftParen) {
-                    // Before its arguments, the name isn't one of the words with a grammar of their own.
+                    // A name before arguments isn't one of the words with special syntax.
                     name.quoted |= is_keyword;
                     self.wrap()?;
                     let first = Argument { name: None, value: *operand };
@@ -460,7 +460,7 @@ impl Parser<'_> {
         Ok(Expr { kind, span: self.since(start) })
     }
 
-    /// `[index]`, `[low:high:step]`. A bound may be missing; `-` stands for a missing one as well.
+    /// `[index]`, `[low:high:step]`. A bound may be omitted or written as `-`.
     fn subscript(&mut self, operand: Box<Expr>) -> Result<ExprKind> {
         let open = self.peek().span;
         self.expect_symbol(Symbol::LeftBracket)?;
@@ -500,7 +500,7 @@ impl Parser<'_> {
         Ok(ExprKind::Lambda { parameters, body, keyword: true })
     }
 
-    /// The parameters of `x -> …` or `(x, y) -> …`, if that comes next.
+    /// Parses the parameters of `x -> …` or `(x, y) -> …`, if they come next.
     pub(super) fn lambda_parameters(&mut self) -> Result<Option<Vec<Ident>>> {
         if self.is_name_at(0) && self.symbol_at(1) == Some(Symbol::Arrow) {
             let name = self.name()?;

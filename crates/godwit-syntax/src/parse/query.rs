@@ -10,7 +10,7 @@ use crate::ast::{
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
 
-/// Clauses that follow the body of a query.
+/// The clauses after the body of a query.
 #[derive(Default)]
 struct Tail {
     order_by: Option<OrderBy>,
@@ -19,7 +19,7 @@ struct Tail {
 }
 
 impl Parser<'_> {
-    /// True if a query comes next; one in parentheses isn't looked for.
+    /// True if a query comes next, not counting one in parentheses.
     pub(super) fn starts_query(&self) -> bool {
         match self.keyword() {
             Some(K::Select | K::With | K::From) => true,
@@ -29,7 +29,7 @@ impl Parser<'_> {
         }
     }
 
-    /// True if a query or something like one comes next, where no expression can.
+    /// True if a query or something similar comes next, where no expression can.
     pub(super) fn starts_table_query(&self) -> bool {
         let has_target = || match self.kind_at(1) {
             TokenKind::Word(Some(K::Select | K::From | K::With | K::Values | K::All | K::Table)) => true,
@@ -44,13 +44,13 @@ impl Parser<'_> {
         }
     }
 
-    /// True if what comes next goes on with a query that was in parentheses.
+    /// True if the next token continues a query that was in parentheses.
     pub(super) fn continues_query(&self) -> bool {
         let word = self.keyword();
         matches!(word, Some(K::Union | K::Except | K::Intersect | K::Order | K::Limit | K::Offset | K::Fetch))
     }
 
-    /// A query.
+    /// Parses a query.
     pub(crate) fn query(&mut self) -> Result<Query> {
         self.nested(|parser| {
             let start = parser.peek().span;
@@ -60,7 +60,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A query whose WITH was read already.
+    /// Parses a query whose WITH has been read.
     pub(super) fn query_after_with(&mut self, with: Option<With>, start: Span) -> Result<Query> {
         self.nested(|parser| {
             let body = parser.set_expr()?;
@@ -68,7 +68,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A query that begins with one in parentheses, which was read.
+    /// Parses a query that begins with one in parentheses, which has been read.
     pub(super) fn query_from_parens(&mut self, query: Box<Query>, start: Span) -> Result<Query> {
         self.wrap()?;
         let first = SetExpr { kind: SetExprKind::Query(query), span: self.since(start) };
@@ -111,7 +111,7 @@ impl Parser<'_> {
         Ok(Cte { name, columns, materialized, body, span })
     }
 
-    /// Set operations: INTERSECT binds tighter than UNION and EXCEPT.
+    /// Parses set operations: INTERSECT binds tighter than UNION and EXCEPT.
     fn set_expr(&mut self) -> Result<SetExpr> {
         let start = self.peek().span;
         let first = self.query_primary()?;
@@ -127,7 +127,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `first` and what is combined with it by some operators.
+    /// Parses the rest of a chain of set operations that begins with `first`.
     fn set_chain(
         &mut self,
         first: SetExpr,
@@ -160,7 +160,7 @@ impl Parser<'_> {
         Ok(SetExpr { kind, span: self.since(start) })
     }
 
-    /// What set operations combine.
+    /// Parses an operand of a set operation.
     fn query_primary(&mut self) -> Result<SetExpr> {
         let start = self.peek().span;
         let kind = match self.keyword() {
@@ -189,12 +189,12 @@ impl Parser<'_> {
         Ok(SetExpr { kind, span: self.since(start) })
     }
 
-    /// `(1, 2)` of VALUES.
+    /// `(1, 2)` in VALUES.
     fn values_row(&mut self) -> Result<Vec<Expr>> {
         self.in_parens(Self::expr)
     }
 
-    /// ORDER BY, LIMIT, OFFSET and FETCH; the last three in any order.
+    /// Parses ORDER BY, LIMIT, OFFSET and FETCH; the last three in any order.
     fn tail(&mut self) -> Result<Tail> {
         let mut tail = Tail::default();
         if self.is(K::Order) {
@@ -256,7 +256,7 @@ impl Parser<'_> {
         Ok(Some(Limit { count, percent, with_ties: false }))
     }
 
-    /// True if no value can begin at the token `ahead`.
+    /// True if no value can begin at the token `ahead` tokens after the next one.
     fn is_end_at(&self, ahead: usize) -> bool {
         match self.kind_at(ahead) {
             TokenKind::End | TokenKind::Symbol(Symbol::RightParen) => true,
@@ -287,7 +287,7 @@ impl Parser<'_> {
         Ok(Limit { count, percent, with_ties })
     }
 
-    /// `FOR UPDATE [OF t] [NOWAIT | SKIP LOCKED]` says nothing here: rows aren't locked.
+    /// `FOR UPDATE [OF t] [NOWAIT | SKIP LOCKED]`, which has no effect: rows aren't locked.
     fn locking(&mut self) -> Result<()> {
         self.take();
         match self.eat_any(&[K::Update, K::Share, K::No, K::Key]) {

@@ -48,7 +48,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Items of SELECT or RETURNING. A comma may follow the last.
+    /// Parses the items of SELECT or RETURNING, with an optional trailing comma.
     pub(super) fn select_items(&mut self) -> Result<Vec<SelectItem>> {
         let mut items = vec![self.select_item()?];
         while self.eat_symbol(Symbol::Comma) {
@@ -125,7 +125,7 @@ impl Parser<'_> {
         self.misplaced_clause()
     }
 
-    /// A clause of SELECT that comes after one that it has to precede.
+    /// Rejects a clause of SELECT that comes after one that it has to precede.
     fn misplaced_clause(&self) -> Result<()> {
         let clause = match self.keyword() {
             Some(K::Where) => "WHERE",
@@ -138,7 +138,7 @@ impl Parser<'_> {
             .with_hint("the order is FROM, WHERE, GROUP BY, HAVING, WINDOW, QUALIFY, ORDER BY, LIMIT"))
     }
 
-    /// What follows GROUP BY.
+    /// Parses what follows GROUP BY.
     fn group_by(&mut self) -> Result<GroupBy> {
         let place = self.peek().span;
         if self.eat(K::All) {
@@ -179,7 +179,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `a`, `(a, b)`: what ROLLUP and CUBE add at once.
+    /// `a`, `(a, b)`: the keys that ROLLUP and CUBE add at once.
     fn grouping_set(&mut self) -> Result<Vec<Expr>> {
         Ok(match self.expr()? {
             Expr { kind: ExprKind::Row { items, explicit: false }, .. } => items,

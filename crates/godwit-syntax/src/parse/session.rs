@@ -1,4 +1,4 @@
-//! Settings, databases, prepared statements, transactions and upkeep.
+//! Settings, databases, prepared statements, transactions and maintenance.
 
 use godwit_common::{Error, Result, SqlState};
 
@@ -11,7 +11,7 @@ use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
 
 impl Parser<'_> {
-    /// A statement about the session, transactions or upkeep.
+    /// Parses a session, transaction or maintenance statement.
     pub(super) fn session_statement(&mut self, keyword: K) -> Result<Statement> {
         match keyword {
             K::Set => self.set(),
@@ -102,7 +102,7 @@ impl Parser<'_> {
         if self.eat_symbol(Symbol::Equal) || self.eat(K::To) { Ok(()) } else { Err(self.expected("= or TO")) }
     }
 
-    /// A value of a setting; a size without quotes, such as `512MB` or `1.5 GB`, is a word.
+    /// Parses the value of a setting; a size without quotes, such as `512MB` or `1.5 GB`, is a word.
     fn written_value(&mut self) -> Result<Expr> {
         let start = self.peek().span;
         let has_unit = match (self.kind_at(0), self.kind_at(1)) {

@@ -1,4 +1,4 @@
-//! Calls with a grammar of their own, and intervals.
+//! Calls with special syntax, and intervals.
 
 use godwit_common::{Result, Span};
 
@@ -8,14 +8,14 @@ use crate::ast::{Argument, Call, Expr, ExprKind, Ident, IntervalUnit, Literal, O
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
 
-/// A call of a function that syntax stands for; `place` is where that syntax has its name.
+/// Builds the function call that special syntax stands for; `place` is the span of the syntax's name.
 fn call_of(name: &str, place: Span, args: Vec<Expr>) -> Call {
     let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
     Call::new(ObjectName::of(Ident::new(name, place)), args)
 }
 
 impl Parser<'_> {
-    /// A call that begins with this word and isn't written like others; `None` if it is an ordinary name.
+    /// Parses a call that begins with this word and has special syntax; `None` if it is an ordinary name.
     pub(super) fn special_call(&mut self, keyword: K, has_parens: bool) -> Result<Option<Call>> {
         let call = match keyword {
             K::CurrentDate
@@ -63,7 +63,7 @@ impl Parser<'_> {
         Ok(call_of("date_part", place, vec![part, value]))
     }
 
-    /// `SUBSTRING(x FROM start FOR length)`, with either part and in either order, or an ordinary call.
+    /// `SUBSTRING(x FROM start FOR length)`, with either part optional and in either order, or an ordinary call.
     fn substring(&mut self) -> Result<Call> {
         let place = self.take().span;
         let open = self.take().span;
@@ -228,12 +228,12 @@ impl IntervalUnit {
         ("millenium", Self::Millennium),
     ];
 
-    /// The unit of this name, in any case, singular or plural.
+    /// Returns the unit with this name, in any case, singular or plural.
     pub fn of(name: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(name)).map(|&(_, unit)| unit)
     }
 
-    /// `self TO last`, if there is such a unit.
+    /// Returns `self TO last`, if there is such a unit.
     fn to(self, last: Self) -> Option<Self> {
         Some(match (self, last) {
             (Self::Year, Self::Month) => Self::YearToMonth,

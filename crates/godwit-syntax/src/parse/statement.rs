@@ -1,4 +1,4 @@
-//! Which statement it is, and statements that read.
+//! Dispatch by kind of statement, and read-only statements.
 
 use godwit_common::{Error, Result, Span};
 
@@ -11,7 +11,7 @@ use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
 
 impl Parser<'_> {
-    /// A statement.
+    /// Parses a statement.
     pub(crate) fn statement(&mut self) -> Result<Statement> {
         let keyword = self.keyword();
         if self.starts_query() || self.is_symbol(Symbol::LeftParen) {
@@ -56,7 +56,7 @@ impl Parser<'_> {
         self.boxed(Self::query, Statement::Query)
     }
 
-    /// A query, or a statement that changes rows, after WITH.
+    /// Parses a query, or a data-modifying statement, after WITH.
     fn with_statement(&mut self) -> Result<Statement> {
         let start = self.peek().span;
         let with = Some(self.with()?);
@@ -69,12 +69,12 @@ impl Parser<'_> {
         }
     }
 
-    /// True if a statement that changes rows comes next.
+    /// True if a data-modifying statement comes next.
     pub(super) fn starts_write(&self) -> bool {
         matches!(self.keyword(), Some(K::Insert | K::Update | K::Delete | K::Merge))
     }
 
-    /// The error about text that doesn't begin as any statement.
+    /// Returns the error about text that no statement begins with.
     pub(super) fn no_statement(&self) -> Error {
         self.expected("a statement")
     }
@@ -102,7 +102,7 @@ impl Parser<'_> {
         Ok(Statement::Trace(Box::new(Trace { options, query })))
     }
 
-    /// Options in parentheses before a statement, which may begin with a parenthesis itself.
+    /// Parses options in parentheses before a statement, which may itself begin with a parenthesis.
     fn leading_options(&mut self) -> Result<Vec<StatementOption>> {
         let has_options = self.is_symbol(Symbol::LeftParen) && matches!(self.kind_at(1), TokenKind::Word(_)) && {
             let is_query = matches!(self.keyword_at(1), Some(K::Select | K::With | K::From | K::Values | K::Table));
@@ -187,12 +187,12 @@ impl Parser<'_> {
         Ok(StatementOption { name, value })
     }
 
-    /// `(option, …)`, if it is there.
+    /// `(option, …)`, if present.
     pub(super) fn optional_options(&mut self) -> Result<Vec<StatementOption>> {
         if self.is_symbol(Symbol::LeftParen) { self.in_parens(Self::option) } else { Ok(Vec::new()) }
     }
 
-    /// A value of an option or a setting. Any word alone is a value, ON and OFF as well.
+    /// Parses a value of an option or a setting. Any single word is a value, including ON and OFF.
     pub(super) fn setting_value(&mut self) -> Result<Expr> {
         let start = self.peek().span;
         let is_alone = matches!(self.kind_at(1), TokenKind::End)
@@ -222,7 +222,7 @@ impl Parser<'_> {
         self.eat_all(&[K::If, K::Exists])
     }
 
-    /// The text and the place of a path in quotes.
+    /// Parses a quoted path; returns its text and span.
     pub(super) fn path_text(&mut self) -> Result<(std::sync::Arc<str>, Span)> {
         let start = self.peek().span;
         if !self.peek().kind.is_string() {
@@ -233,7 +233,7 @@ impl Parser<'_> {
     }
 }
 
-/// True unless the option's value says no.
+/// True unless the option's value turns it off.
 fn is_on(option: &StatementOption) -> bool {
     match &option.value {
         Some(Expr { kind: ExprKind::Literal(crate::ast::Literal::Boolean(value)), .. }) => *value,

@@ -37,7 +37,7 @@ impl Parser<'_> {
         if self.is_name_at(0) && !is_clause { self.name().map(Some) } else { Ok(None) }
     }
 
-    /// What follows ROWS, RANGE or GROUPS.
+    /// Parses what follows ROWS, RANGE or GROUPS.
     fn frame(&mut self, units: FrameUnits) -> Result<Frame> {
         let start_span = self.tokens[self.at - 1].span;
         let (start, end) = if self.eat(K::Between) {

@@ -44,7 +44,7 @@ impl Parser<'_> {
         Ok(Statement::Insert(Box::new(insert)))
     }
 
-    /// BY NAME; BY POSITION says nothing.
+    /// BY NAME; BY POSITION has no effect.
     fn by_name(&mut self) -> Result<bool> {
         if !self.eat(K::By) {
             return Ok(false);
@@ -91,7 +91,7 @@ impl Parser<'_> {
         Ok(OnConflict { target, action, span: self.since(start) })
     }
 
-    /// `WHERE …`, if it is there.
+    /// `WHERE …`, if present.
     pub(super) fn filter(&mut self) -> Result<Option<Expr>> {
         if self.eat(K::Where) { self.expr().map(Some) } else { Ok(None) }
     }
@@ -240,7 +240,7 @@ impl Parser<'_> {
         Err(self.expected("VALUES"))
     }
 
-    /// BY POSITION; BY NAME says nothing.
+    /// BY POSITION; BY NAME has no effect.
     fn by_position(&mut self) -> Result<bool> {
         let is_written = self.is(K::By);
         Ok(!self.by_name()? && is_written)

@@ -42,7 +42,7 @@ impl Display for ColumnDef {
     }
 }
 
-/// A column's definition without its name.
+/// Prints a column's definition without its name.
 fn definition(f: &mut Formatter<'_>, column: &ColumnDef) -> Result {
     optional(f, " ", column.data_type.as_ref())?;
     column.constraints.iter().try_for_each(|constraint| write!(f, " {constraint}"))
@@ -137,7 +137,7 @@ impl Display for CreateSequence {
     }
 }
 
-/// A list with spaces.
+/// A list separated by spaces.
 struct Spaces<'a, T>(&'a [T]);
 
 impl<T: Display> Display for Spaces<'_, T> {

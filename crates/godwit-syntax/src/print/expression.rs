@@ -1,4 +1,4 @@
-//! Expressions, with parentheses by the parser's own table of precedences.
+//! Expressions, parenthesized by the parser's own table of precedences.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -12,7 +12,7 @@ use crate::parse::level::{
     AND, COLLATE, COMPARISON, IS, LOWEST, NOT, OR, OTHER, PATTERN, POSTFIX, POWER, PRODUCT, SIGN, SUM,
 };
 
-/// How tightly an expression holds together: that of its loosest operator.
+/// Returns the precedence of an expression: that of its loosest operator.
 fn level_of(expr: &Expr) -> u8 {
     match &expr.kind {
         ExprKind::Lambda { .. } => LOWEST,
@@ -55,7 +55,7 @@ fn is_lambda_head(expr: &Expr) -> bool {
     }
 }
 
-/// An operand, in parentheses unless it holds together at least as tightly as `level`.
+/// An operand, in parentheses unless it binds at least as tightly as `level`.
 pub(super) struct Operand<'a>(pub(super) &'a Expr, pub(super) u8);
 
 impl Display for Operand<'_> {
@@ -64,13 +64,13 @@ impl Display for Operand<'_> {
     }
 }
 
-/// What a bracket or a dot may follow.
+/// The operand of a bracket or a dot.
 struct Base<'a>(&'a Expr, bool);
 
 impl Display for Base<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let is_plain = match &self.0.kind {
-            // With a dot after it, a column would be one of a longer path.
+            // Before a dot, a column would become part of a longer path.
             ExprKind::Column(_) => !self.1,
             ExprKind::Wildcard(_) | ExprKind::Lambda { .. } => false,
             _ => level_of(self.0) == POSTFIX,
@@ -133,7 +133,7 @@ impl Display for Expr {
     }
 }
 
-/// Operators.
+/// Prints operators.
 fn operation(f: &mut Formatter<'_>, expr: &Expr) -> Result {
     let not = |negated| when(negated, "NOT ");
     match &expr.kind {
@@ -257,7 +257,7 @@ impl Display for Columns {
     }
 }
 
-/// An argument's value: a lambda stands as it is, whatever could be taken for one in parentheses.
+/// An argument's value: a lambda is printed as it is; anything that could be taken for one is parenthesized.
 struct ArgumentValue<'a>(&'a Expr);
 
 impl Display for ArgumentValue<'_> {

@@ -1,6 +1,6 @@
-//! Trees to canonical SQL: one spelling for each construct, parentheses where precedence asks for them.
+//! Prints trees as canonical SQL: one spelling for each construct, parentheses where precedence requires them.
 //!
-//! What is printed and parsed again is the same tree but for the spans. Names keep their spelling and their quotes.
+//! Parsing the output yields the same tree except for spans. Names keep their spelling and their quotes.
 
 mod define;
 mod expression;
@@ -14,7 +14,7 @@ use std::fmt::{Display, Formatter, Result};
 
 use crate::ast::{Ident, ObjectName};
 
-/// A list with commas.
+/// A list separated by commas.
 struct Commas<'a, T>(&'a [T]);
 
 impl<T: Display> Display for Commas<'_, T> {
@@ -27,7 +27,7 @@ impl<T: Display> Display for Commas<'_, T> {
     }
 }
 
-/// A text in single quotes.
+/// A string in single quotes.
 struct Text<'a>(&'a str);
 
 impl Display for Text<'_> {
@@ -36,22 +36,22 @@ impl Display for Text<'_> {
     }
 }
 
-/// Words that are there or not.
+/// Returns the words if `is_there`, else nothing.
 fn when(is_there: bool, words: &'static str) -> &'static str {
     if is_there { words } else { "" }
 }
 
-/// Words and what follows them, if it is there.
+/// Prints words and what follows them, if present.
 fn optional(f: &mut Formatter<'_>, words: &str, item: Option<&impl Display>) -> Result {
     item.map_or(Ok(()), |item| write!(f, "{words}{item}"))
 }
 
-/// Words and a list, unless that is empty.
+/// Prints words and a list, unless it is empty.
 fn list<T: Display>(f: &mut Formatter<'_>, words: &str, items: &[T]) -> Result {
     if items.is_empty() { Ok(()) } else { write!(f, "{words}{}", Commas(items)) }
 }
 
-/// Words and a list in parentheses, unless that is empty.
+/// Prints words and a list in parentheses, unless it is empty.
 fn list_in_parens<T: Display>(f: &mut Formatter<'_>, words: &str, items: &[T]) -> Result {
     if items.is_empty() { Ok(()) } else { write!(f, "{words}({})", Commas(items)) }
 }
@@ -68,7 +68,7 @@ impl Display for ObjectName {
     }
 }
 
-/// Names with dots.
+/// Prints names separated by dots.
 fn path(f: &mut Formatter<'_>, parts: &[Ident]) -> Result {
     for (at, part) in parts.iter().enumerate() {
         let dot = if at > 0 { "." } else { "" };

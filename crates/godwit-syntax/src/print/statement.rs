@@ -1,4 +1,4 @@
-//! Statements that read, and those about the session and transactions.
+//! Read-only statements, and those about the session and transactions.
 
 use std::fmt::{Display, Formatter, Result};
 

@@ -10,7 +10,7 @@ impl Display for DataType {
         match &self.kind {
             DataTypeKind::Named { name, arguments } => {
                 let text = name.to_string();
-                // The precision of a time is inside its name.
+                // The precision of a time stands inside its name.
                 let (first, last) = match text.split_once(" with time zone") {
                     Some((first, _)) if !name.last().quoted => (first, " with time zone"),
                     _ => (text.as_str(), ""),

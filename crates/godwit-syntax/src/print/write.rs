@@ -1,4 +1,4 @@
-//! Statements that change rows or move them.
+//! Data-modifying statements, import and export.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -9,7 +9,7 @@ use crate::ast::{
     Update, With,
 };
 
-/// WITH and the word that the statement begins with.
+/// Prints WITH and the word that the statement begins with.
 fn begin(f: &mut Formatter<'_>, with: Option<&With>, word: &str) -> Result {
     if let Some(with) = with {
         write!(f, "{with} ")?;

@@ -49,7 +49,7 @@ fn records(text: &str) -> Vec<Record> {
     records
 }
 
-/// All statements of the corpus that have to be parsed.
+/// Returns all statements of the corpus that must parse.
 pub fn statements() -> Vec<String> {
     let mut statements = Vec::new();
     for path in all_files("slt") {

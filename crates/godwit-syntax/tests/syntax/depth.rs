@@ -15,7 +15,7 @@ fn survives(sql: &str) -> bool {
                 assert_eq!(copy.statement.to_string(), printed);
                 Ok(parse_script(&printed).map(|again| assert_eq!(again[0].statement.to_string(), printed)))
             });
-            // Parentheses that are printed may be a level more than there was.
+            // Printed parentheses may add a level.
             if let Err(error) = again.expect("there is a stack") {
                 assert!(parsed[0].depth > DEPTH_MAX / 2 && error.code().as_str() == "54001", "{error}");
             }

@@ -1,8 +1,8 @@
-//! Errors: the message, the place and the hint of each kind.
+//! Errors: the message, the span and the hint of each kind.
 
 use godwit_syntax::parse_script;
 
-/// A statement, what the message contains, what stands at the place, and what the hint contains.
+/// A statement, text that the message contains, the text at the span, and text that the hint contains.
 const ERRORS: &[(&str, &str, &str, &str)] = &[
     ("SELECT a FROM t WHERE", "expected an expression, found the end of the statement", "", ""),
     ("SELECT a b c FROM t", "expected the end of the statement, found c", "c", ""),

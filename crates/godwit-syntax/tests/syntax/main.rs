@@ -1,4 +1,4 @@
-//! The parser from outside: text in, trees and errors out.
+//! The parser's public interface: text in, trees and errors out.
 
 mod corpus;
 mod depth;
@@ -14,7 +14,7 @@ use std::fmt::Debug;
 
 use godwit_syntax::{ParsedStatement, parse_script};
 
-/// What a tree is but for the places: its debug text without spans.
+/// Returns a tree's debug text without spans.
 fn shape(tree: &impl Debug) -> String {
     let text = format!("{tree:?}");
     let mut parts = text.split("Span { start: ");
@@ -25,14 +25,14 @@ fn shape(tree: &impl Debug) -> String {
     shape
 }
 
-/// The only statement of a script.
+/// Returns the only statement of a script.
 fn statement(sql: &str) -> ParsedStatement {
     let mut statements = parse_script(sql).unwrap_or_else(|error| panic!("{sql}\n{}", error.locate(sql)));
     assert_eq!(statements.len(), 1, "{sql}");
     statements.pop().expect("there is one")
 }
 
-/// Asserts that what a statement is printed as is parsed as the same tree.
+/// Asserts that a statement's printed form parses to the same tree.
 fn assert_round_trip(sql: &str) -> String {
     let first = statement(sql).statement;
     let printed = first.to_string();

@@ -1,11 +1,11 @@
-//! Damaged statements end in a tree or an error with a place, whatever the damage.
+//! Damaged statements yield a tree or an error with a span, whatever the damage.
 
 use godwit_syntax::parse_script;
 
 use crate::corpus;
 use crate::shape;
 
-/// Random numbers that are the same in every run (xorshift).
+/// Pseudorandom numbers, the same in every run (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -17,7 +17,7 @@ impl Random {
     }
 }
 
-/// Words, blanks and single characters of other kinds.
+/// Splits into words, blanks and single characters of other kinds.
 fn pieces(sql: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = sql;

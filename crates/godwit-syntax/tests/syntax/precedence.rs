@@ -1,4 +1,4 @@
-//! How operators associate: each expression beside itself with all parentheses.
+//! How operators associate: each expression next to its fully parenthesized form.
 
 use godwit_syntax::ast::{Expr, ExprKind};
 use godwit_syntax::parse_expression;

@@ -1,4 +1,4 @@
-//! Statements of all families, with what they are printed as where that differs.
+//! Statements of all families, with their printed form where it differs.
 
 use crate::assert_round_trip;
 
