@@ -1,4 +1,4 @@
-//! The optimizer: turns a bound plan into one with the same rows that costs less.
+//! The optimizer: turns a bound plan into one that returns the same rows at lower cost.
 //!
 //! ```text
 //! passes.rs     the list of passes, in order, with the bound of each
@@ -9,8 +9,8 @@
 //! properties/   what is known about nodes: keys, NULLs, equal columns
 //! ```
 //!
-//! A pass may rely on what `godwit-plan` documents, and on nothing that another pass did: each can be switched off. All
-//! of them preserve the rows of the result, and the ids and the order of its columns.
+//! A pass may rely on what `godwit-plan` documents, but not on any other pass having run: each can be switched off. All
+//! passes preserve the rows of the result, and the ids and the order of its columns.
 #![forbid(unsafe_code)]
 
 mod estimate;

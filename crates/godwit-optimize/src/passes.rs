@@ -1,4 +1,4 @@
-//! The passes, in their order.
+//! The passes, in order.
 //!
 //! | pass | does | bound |
 //! |---|---|---|
@@ -18,11 +18,12 @@
 //! | [`Limits`](Pass::Limits) | moves limits down, leaves out sorts | one visit to a node |
 //! | [`CommonExpressions`](Pass::CommonExpressions) | computes repeated expressions once | one walk |
 //!
-//! Each can be switched off, so that a test can show that it changes no row. Unnesting can't: later passes and the
-//! executor don't support correlated subqueries. Some passes run twice, as others give them more to do.
+//! Each can be switched off, so that a test can show that it changes no rows. Unnesting can't, since later passes and
+//! the executor don't support correlated subqueries. Some passes run twice, as other passes create new opportunities
+//! for them.
 //!
-//! Passes recurse once for each level of a plan, and of an expression: the caller provides a stack for both (a few
-//! hundred kilobytes for each thousand levels in a release build, some megabytes in others).
+//! Passes recurse once for each level of a plan and of an expression. The caller provides a stack for both: a few
+//! hundred kilobytes per thousand levels in a release build, some megabytes in other builds.
 
 use godwit_common::Result;
 use godwit_plan::{FunctionRegistry, Plan};
@@ -37,36 +38,36 @@ use crate::{JoinOrder, order_joins};
 /// A pass that can be switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pass {
-    /// Constants folded, rules applied.
+    /// Folds constants and applies rules.
     Simplify,
-    /// Shared plans put where they are used.
+    /// Inlines shared plans at their uses.
     Share,
-    /// Names of columns replaced.
+    /// Replaces aliases of columns.
     Rename,
-    /// Conditions moved down.
+    /// Pushes conditions down.
     PushFilters,
-    /// Rows that no use needs left out of shared plans.
+    /// Drops rows of shared plans that no use needs.
     FilterShared,
-    /// What has no rows left out.
+    /// Drops subtrees without rows.
     DropEmpty,
-    /// Unneeded columns, joins and projections left out.
+    /// Drops unneeded columns, joins and projections.
     Prune,
-    /// Joins put in order.
+    /// Orders joins.
     OrderJoins,
-    /// Aggregates with less to do.
+    /// Simplifies aggregates.
     Aggregates,
-    /// Semi joins in place of joins.
+    /// Replaces joins by semi joins.
     SemiJoins,
-    /// Least and greatest values in place of all values.
+    /// Replaces all values by the least and the greatest.
     Extremes,
-    /// Limits moved down, sorts left out.
+    /// Pushes limits down and drops sorts.
     Limits,
-    /// Repeated expressions computed once.
+    /// Computes repeated expressions once.
     CommonExpressions,
 }
 
 impl Pass {
-    /// All, in the order in which they first run.
+    /// All passes, in the order in which they first run.
     pub const ALL: [Pass; 13] = [
         Pass::Simplify,
         Pass::Share,
@@ -83,7 +84,7 @@ impl Pass {
         Pass::CommonExpressions,
     ];
 
-    /// The name by which a setting switches it off.
+    /// Returns the name by which a setting switches it off.
     pub fn name(self) -> &'static str {
         match self {
             Pass::Simplify => "simplify",
@@ -102,7 +103,7 @@ impl Pass {
         }
     }
 
-    /// The pass of a name.
+    /// Returns the pass of a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|pass| pass.name() == name)
     }
@@ -116,33 +117,34 @@ impl Passes {
     /// No pass.
     pub const NONE: Passes = Passes(0);
 
-    /// All that can be switched off.
+    /// Returns all passes that can be switched off.
     pub fn all() -> Self {
         Pass::ALL.into_iter().fold(Self::NONE, Self::with)
     }
 
-    /// These and another one.
+    /// Returns this set with another pass added.
     #[must_use]
     pub fn with(self, pass: Pass) -> Self {
         Self(self.0 | 1 << pass as u32)
     }
 
-    /// Is the pass among them?
+    /// Returns true if the pass is in the set.
     pub fn contains(self, pass: Pass) -> bool {
         self.0 >> pass as u32 & 1 == 1
     }
 }
 
-/// How a plan is optimized.
+/// Settings of the optimizer.
 #[derive(Clone, Copy)]
 pub struct OptimizerSettings<'a> {
     /// Passes that don't run.
     pub disabled: Passes,
     /// How the order of joins is chosen.
     pub join_order: JoinOrder,
-    /// Whether bounds proven by statistics hold. They don't for a plan that will run over later versions of its tables.
+    /// Whether to rely on bounds proven by statistics. They don't hold for a plan that will run over later versions of
+    /// its tables.
     pub trust_ranges: bool,
-    /// Asked between passes and inside of loops; fails when the statement is cancelled.
+    /// Called between passes and inside loops; fails when the statement is cancelled.
     pub check: &'a dyn Fn() -> Result<()>,
 }
 
@@ -152,7 +154,7 @@ impl Default for OptimizerSettings<'_> {
     }
 }
 
-/// What runs.
+/// A step of the optimizer.
 enum Step {
     Pass(Pass),
     Unnest,
@@ -180,7 +182,7 @@ const STEPS: [Step; 18] = [
     Step::Pass(Pass::CommonExpressions),
 ];
 
-/// Rewrites a plan into one with the same rows that costs less. The columns of [`Plan::output`] stay as they are.
+/// Rewrites a plan into one that returns the same rows at lower cost. The columns of [`Plan::output`] stay as they are.
 pub fn optimize(plan: &mut Plan, functions: &dyn FunctionRegistry, settings: &OptimizerSettings<'_>) -> Result<()> {
     let mut context = Context::new(functions, settings);
     for step in STEPS {

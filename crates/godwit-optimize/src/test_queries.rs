@@ -1,4 +1,4 @@
-//! Plans from text, over TPC-H's tables and views of views, for tests.
+//! Test plans from SQL text, over TPC-H's tables and views of views.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use godwit_reference::TestFunctions;
 use crate::test_tables::{TPCH_TABLES, tpch_table};
 use crate::{OptimizerSettings, optimize};
 
-/// TPC-H's tables, and views `v1`, `v2`, … that each use the one before twice; `v0` is a query of `nation`.
+/// TPC-H's tables, and views `v1`, `v2`, … each of which uses the previous one twice; `v0` is a query of `nation`.
 struct World {
     tables: Vec<Arc<dyn Relation>>,
     functions: TestFunctions,
@@ -54,7 +54,7 @@ impl Environment for World {
     }
 }
 
-/// How long the steps from text to plan took.
+/// Time taken by the steps from text to plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Times {
     pub(crate) parse: Duration,
@@ -72,7 +72,7 @@ impl Planner {
         Self { world: Arc::new(World::new()) }
     }
 
-    /// The optimized plan of a query, and what it took.
+    /// Returns the optimized plan of a query, and the time that it took.
     pub(crate) fn timed(&self, sql: &str, settings: &OptimizerSettings<'_>) -> Result<(Plan, Times)> {
         let start = Instant::now();
         let query = godwit_syntax::parse_query(sql)?;

@@ -1,4 +1,4 @@
-//! TPC-H's tables with statistics as scale factor 1 has them, and plans over them, for tests.
+//! TPC-H's tables with the statistics of scale factor 1, and plans over them, for tests.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ impl Relation for Sketch {
     }
 }
 
-/// What a column holds.
+/// Values of a column.
 #[derive(Clone)]
 enum Kind {
     Integer(i128, i128),
@@ -50,7 +50,7 @@ enum Kind {
     Text(Option<u64>, f64),
 }
 
-/// A table of these columns.
+/// Creates a table of these columns.
 fn sketch(name: &str, rows: u64, columns: &[(&str, Kind)]) -> Arc<Sketch> {
     let ty = |kind: &Kind| match kind {
         Kind::Integer(..) => SqlType::BigInt,
@@ -87,7 +87,7 @@ fn sketch(name: &str, rows: u64, columns: &[(&str, Kind)]) -> Arc<Sketch> {
 pub(crate) const TPCH_TABLES: [&str; 8] =
     ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"];
 
-/// A table of TPC-H.
+/// Creates a table of TPC-H.
 pub(crate) fn tpch_table(name: &str) -> Arc<Sketch> {
     use Kind::{Date, Decimal, Integer, Text};
     let (rows, columns): (u64, &[(&str, Kind)]) = match name {
@@ -192,7 +192,7 @@ pub(crate) fn tpch_table(name: &str) -> Arc<Sketch> {
     sketch(name, rows, columns)
 }
 
-/// A plan in the making, with its columns by name.
+/// A plan under construction, with its columns by name.
 #[derive(Clone, Default)]
 pub(crate) struct Query {
     pub(crate) plan: Plan,
@@ -200,7 +200,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// A scan of a table of TPC-H: `"nation"`, or `"nation n1"` with columns such as `n1.n_name`.
+    /// Scans a table of TPC-H: `"nation"`, or `"nation n1"` with columns such as `n1.n_name`.
     pub(crate) fn scan(&mut self, table: &str) -> NodeId {
         let (table, prefix) = match table.split_once(' ') {
             Some((table, alias)) => (table, format!("{alias}.")),
@@ -209,8 +209,8 @@ impl Query {
         self.scan_of(tpch_table(table), &prefix)
     }
 
-    /// A scan of a table, `r0` for example, of `rows` rows with integer columns: `r0.a` with the given number of values
-    /// each.
+    /// Scans a table, `r0` for example, of `rows` rows with integer columns: `r0.a` with the given number of distinct
+    /// values each.
     pub(crate) fn scan_of_integers(&mut self, name: &str, rows: u64, columns: &[(&str, i128)]) -> NodeId {
         let columns: Vec<(&str, Kind)> =
             columns.iter().map(|&(name, values)| (name, Kind::Integer(1, values))).collect();
@@ -227,7 +227,7 @@ impl Query {
         self.plan.add(Node::Scan(Scan { relation, columns, filters: Vec::new(), rows_enough: None }))
     }
 
-    /// A scan that evaluates conditions.
+    /// Scans a table with conditions evaluated by the scan.
     pub(crate) fn scan_where(&mut self, table: &str, conditions: &[&str]) -> NodeId {
         let scan = self.scan(table);
         let Node::Scan(mut scan) = self.plan.node(scan).clone() else { unreachable!("a scan was made") };
@@ -235,19 +235,20 @@ impl Query {
         self.plan.add(Node::Scan(scan))
     }
 
-    /// A column by name.
+    /// Returns the id of a column.
     pub(crate) fn id(&self, name: &str) -> ColumnId {
         *self.columns.get(name).unwrap_or_else(|| panic!("no column {name}"))
     }
 
-    /// A column by name, as an expression.
+    /// Returns a column as an expression.
     pub(crate) fn column(&self, name: &str) -> Expr {
         let id = self.id(name);
         let info = self.plan.column(id);
         Expr::new(ExprKind::Column(id), info.ty.clone(), info.nullable)
     }
 
-    /// `a op b`, where `a` is a column, and `b` one, `'text'`, or a number of the column's unit (days for dates).
+    /// Builds `a op b`, where `a` is a column, and `b` a column, `'text'`, or a number in the column's unit (days for
+    /// dates).
     pub(crate) fn condition(&self, text: &str) -> Expr {
         let mut words = text.splitn(3, ' ');
         let mut word = || words.next().unwrap_or_else(|| panic!("{text} has three words"));
@@ -278,18 +279,18 @@ impl Query {
         Expr::compare(comparison, left, right)
     }
 
-    /// Conditions joined by AND in the text.
+    /// Builds conditions that are joined by AND in the text.
     pub(crate) fn conditions(&self, text: &str) -> Vec<Expr> {
         text.split(" AND ").filter(|part| !part.is_empty()).map(|part| self.condition(part)).collect()
     }
 
-    /// A join.
+    /// Adds a join.
     pub(crate) fn join(&mut self, kind: JoinKind, left: NodeId, right: NodeId, conditions: &str) -> NodeId {
         let conditions = self.conditions(conditions);
         self.plan.add(Node::Join(Join { kind, left, right, conditions }))
     }
 
-    /// Cross products from left to right, and a filter above: FROM and WHERE.
+    /// Adds cross products from left to right, and a filter above: FROM and WHERE.
     pub(crate) fn filtered_product(&mut self, inputs: &[NodeId], conditions: &str) -> NodeId {
         let product = |query: &mut Self, left, right| query.join(JoinKind::Inner, left, right, "");
         let input = inputs.iter().copied().reduce(|left, right| product(self, left, right)).expect("there is an input");

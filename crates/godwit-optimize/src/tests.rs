@@ -1,4 +1,5 @@
-//! Passes change no row: random plans have the same result before and after each of them, and after all with any one left out.
+//! Passes change no rows: random plans have the same result before and after each pass, and after all passes but one,
+//! for each choice of that one.
 
 mod keys;
 mod large;
@@ -12,7 +13,7 @@ use crate::passes::run;
 use crate::rewrite::Context;
 use crate::{JoinOrder, OptimizerSettings, Pass, Passes, optimize};
 
-/// Has it no subqueries in expressions and no dependent joins?
+/// Returns true if it has no subqueries in expressions and no dependent joins.
 fn is_flat(plan: &Plan) -> bool {
     let mut open: Vec<_> =
         plan.used_shared_plans().into_iter().map(|(_, shared)| shared.root).chain(plan.root).collect();
@@ -30,7 +31,7 @@ fn is_flat(plan: &Plan) -> bool {
     true
 }
 
-/// The difference that a rewrite makes to the result of a plan, if any.
+/// Returns the difference that a rewrite makes to the result of a plan, if any.
 fn fault(plan: &Plan, rewrite: &dyn Fn(&mut Plan) -> godwit_common::Result<()>) -> Option<String> {
     let mut rewritten = plan.clone();
     if let Err(error) = rewrite(&mut rewritten) {
@@ -38,7 +39,7 @@ fn fault(plan: &Plan, rewrite: &dyn Fn(&mut Plan) -> godwit_common::Result<()>) 
         return is_bug.then(|| error.to_string());
     }
     let (expected, actual) = (evaluate(plan, &[]), evaluate(&rewritten, &[]));
-    // An error of the plan itself isn't a fault of a rewrite.
+    // An error of the plan itself isn't the rewrite's fault.
     if expected.as_ref().is_err_and(|error| error.kind() == godwit_common::ErrorKind::Internal) {
         return None;
     }
@@ -46,7 +47,7 @@ fn fault(plan: &Plan, rewrite: &dyn Fn(&mut Plan) -> godwit_common::Result<()>) 
     Some(format!("{difference}\nbefore:\n{}\nafter:\n{}", plan.display(), rewritten.display()))
 }
 
-/// The smallest plan that is found to have a fault is shown.
+/// Asserts that a rewrite doesn't change the result; otherwise shows the smallest plan found for which it does.
 fn assert_sound(name: &str, seed: u64, plan: Plan, rewrite: &dyn Fn(&mut Plan) -> godwit_common::Result<()>) {
     let Some(mut found) = fault(&plan, rewrite) else { return };
     let mut smallest = plan;
@@ -62,7 +63,7 @@ fn one_pass(pass: Pass, plan: &mut Plan) -> godwit_common::Result<()> {
     run(pass, plan, &mut Context::new(&TestFunctions, &OptimizerSettings::default()), JoinOrder::default())
 }
 
-/// Plans as they come to most passes: without subqueries and dependent joins.
+/// Generates a plan as most passes see it: without subqueries and dependent joins.
 fn flat_plan(seed: u64) -> Option<Plan> {
     let mut plan = random_plan(seed);
     crate::unnest::unnest(&mut plan, &TestFunctions).ok()?;

@@ -1,4 +1,4 @@
-//! Columns and scalar expressions: how many values, within which bounds, how wide.
+//! Columns and scalar expressions: number of values, bounds, and width.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,49 +9,49 @@ use godwit_types::{SqlType, Value};
 use super::NodeEstimate;
 use super::config::{DENSE_ROWS_MIN, NESTED_BYTES, STRING_BYTES};
 
-/// The estimate of a column.
+/// Estimate of a column.
 #[derive(Debug, Clone)]
 pub struct ColumnEstimate {
     pub(crate) domain: Domain,
-    /// Rows of the base table that the column comes from.
+    /// Number of rows of the base table that the column comes from.
     pub base_rows: f64,
     /// Share of NULLs, from 0 to 1.
     pub null_fraction: f64,
-    /// Smallest and largest value on one scale for all types: numbers as they are, dates and timestamps in days,
+    /// Smallest and largest value, on a scale shared by all types: numbers as they are, dates and timestamps in days,
     /// strings by their first bytes.
     pub bounds: Option<(f64, f64)>,
     /// Average size of a value in memory, in bytes; 0 for a column that only its scan's filters use.
     pub average_bytes: f64,
 }
 
-/// The values that can occur in a column: of the base table, narrowed by filters on the column itself, not by other
-/// filters. Tables are asked only on demand: a file may have to be read to answer.
+/// The values that can occur in a column of the base table, narrowed by filters on that column but not by other
+/// filters. A table is asked only on demand, since it may have to read a file to answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Domain {
-    /// As many values as this.
+    /// Exactly this many values.
     Known(f64),
-    /// At most as many, for example one for each row.
+    /// At most this many, for example one per row.
     AtMost(f64),
-    /// Those of a column of a table.
+    /// The values of a table's column.
     OfTable { relation: Arc<dyn Relation>, position: usize, otherwise: Box<Domain> },
     /// Values computed from those of other columns.
     Computed { of: Vec<Rc<ColumnEstimate>>, by: Computation, at_most: f64, depth: u32 },
 }
 
-/// How the values of an expression come from those of columns.
+/// How an expression's values derive from those of its columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Computation {
-    /// Each combination may give a different one.
+    /// Each combination may give a different value.
     Combined,
-    /// Each is one of them.
+    /// Each value is one of theirs.
     Chosen,
 }
 
-/// Maximum depth of expressions over expressions whose number of values isn't computed yet.
+/// Maximum depth of expressions over expressions whose number of values hasn't been computed yet.
 const COMPUTED_DEPTH_MAX: u32 = 4;
 
 impl Domain {
-    /// The number of values, and true unless it is only an upper bound.
+    /// Returns the number of values, and true unless it is only an upper bound.
     fn values(&self) -> (f64, bool) {
         match self {
             Domain::Known(values) => (*values, true),
@@ -83,22 +83,22 @@ impl Domain {
 }
 
 impl ColumnEstimate {
-    /// How many values can occur.
+    /// Returns the number of values that can occur.
     pub fn domain(&self) -> f64 {
         self.domain.values().0
     }
 
-    /// False if [`domain`](Self::domain) is only an upper bound.
+    /// Returns false if [`domain`](Self::domain) is only an upper bound.
     pub(crate) fn domain_is_known(&self) -> bool {
         self.domain.values().1
     }
 
-    /// Changes the number of values; whether it is known stays the same.
+    /// Changes the number of values, but not whether it is known.
     pub(super) fn set_domain(&mut self, values: f64) {
         self.domain = if self.domain_is_known() { Domain::Known(values) } else { Domain::AtMost(values) };
     }
 
-    /// A column whose type is all that is known.
+    /// Returns a column of which only the type is known.
     pub(super) fn unknown(ty: &SqlType, rows: f64) -> Self {
         Self {
             domain: Domain::AtMost(rows.max(1.0)),
@@ -109,7 +109,7 @@ impl ColumnEstimate {
         }
     }
 
-    /// A column of a base table.
+    /// Returns a column of a base table.
     pub(super) fn of_table(relation: &Arc<dyn Relation>, position: usize, ty: &SqlType) -> Self {
         let rows = relation.statistics().rows as f64;
         let Some(statistics) = relation.statistics().columns.get(position) else { return Self::unknown(ty, rows) };
@@ -146,7 +146,7 @@ pub(super) fn distinct_in(domain: f64, rows: f64) -> f64 {
     (domain * (1.0 - (-rows / domain.max(1.0)).exp())).clamp(1.0, rows.max(1.0))
 }
 
-/// Expectation of a scalar expression over the rows of a node.
+/// Estimates a scalar expression over the rows of a node.
 pub(super) fn of_expr(expr: &Expr, node: &NodeEstimate) -> Rc<ColumnEstimate> {
     let estimate = match &expr.kind {
         ExprKind::Column(column) => match node.shared_column(*column) {
@@ -192,7 +192,7 @@ pub(super) fn of_expr(expr: &Expr, node: &NodeEstimate) -> Rc<ColumnEstimate> {
     Rc::new(estimate)
 }
 
-/// How many values a part of dates has: `date_part('year', date)` or `year(date)`.
+/// Returns the number of values of a date part: `date_part('year', date)` or `year(date)`.
 fn parts_of_dates(function: &str, arguments: &[Expr], node: &NodeEstimate) -> Option<f64> {
     let (part, value) = match arguments {
         [part, value] if function == "date_part" => match part.as_literal()? {
@@ -214,7 +214,8 @@ fn parts_of_dates(function: &str, arguments: &[Expr], node: &NodeEstimate) -> Op
     })
 }
 
-/// An expression of which only the columns are known: it has at most as many values as they have combinations.
+/// Estimates an expression of which only the columns are known: it has at most as many values as they have
+/// combinations.
 fn derived(expr: &Expr, node: &NodeEstimate) -> ColumnEstimate {
     let columns = expr.columns();
     let of: Vec<Rc<ColumnEstimate>> = columns.iter().filter_map(|column| node.shared_column(column).cloned()).collect();
@@ -271,7 +272,7 @@ fn is_discrete(ty: &SqlType) -> bool {
 
 /// Average size of a value in memory, in bytes.
 fn value_bytes(ty: &SqlType, average: Option<f64>) -> f64 {
-    /// Strings of up to this many bytes are held in their views.
+    /// Strings of up to this many bytes are stored inline in their views.
     const INLINE_BYTES: f64 = 12.0;
     const VIEW_BYTES: f64 = 16.0;
     match ty {

@@ -1,8 +1,8 @@
-//! Joins: how many pairs match.
+//! Joins: the number of matching pairs.
 //!
-//! Of two key columns the one with fewer values is assumed to be contained in the other, so a pair of rows matches
-//! with probability 1 / max(values). Values are those of the *base table* ([`ColumnEstimate::domain`]): a filter on
-//! another column of a dimension removes rows of the join, not values of its key's domain.
+//! Of two key columns, the one with fewer values is assumed to be contained in the other, so a pair of rows matches
+//! with probability 1 / max(values). The values are those of the *base table* ([`ColumnEstimate::domain`]): a filter on
+//! another column of a dimension table removes rows from the join, not values from its key's domain.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::column::distinct_in;
 use super::selectivity::selectivity;
 use super::{ColumnEstimate, NodeEstimate, config};
 
-/// Number of values over which the rows of both sides are spread, for equalities `left[i] = right[i]`.
+/// Returns the number of values over which the rows of both sides spread, for equalities `left[i] = right[i]`.
 pub(crate) fn key_domain(pairs: &[(&ColumnEstimate, &ColumnEstimate)]) -> f64 {
     let product = pairs.iter().map(|(left, right)| pair_domain(left, right)).product::<f64>();
     if pairs.len() < 2 {
@@ -23,13 +23,13 @@ pub(crate) fn key_domain(pairs: &[(&ColumnEstimate, &ColumnEstimate)]) -> f64 {
     product.min(wider(left.domain, left.is_known, right.domain, right.is_known)).max(1.0)
 }
 
-/// Domain of one pair of key columns.
+/// Returns the domain of one pair of key columns.
 pub(crate) fn pair_domain(left: &ColumnEstimate, right: &ColumnEstimate) -> f64 {
     wider(left.domain(), left.domain_is_known(), right.domain(), right.domain_is_known())
 }
 
-/// The larger of two known domains; of two mere upper bounds the smaller, since a key and the columns that refer to it
-/// have the same domain; of one of each the known one, limited by the bound.
+/// Returns the larger of two known domains. Of two upper bounds it returns the smaller, since a key and the columns
+/// that refer to it have the same domain; of one of each, the known one, limited by the bound.
 fn wider(left: f64, left_known: bool, right: f64, right_known: bool) -> f64 {
     match (left_known, right_known) {
         (true, true) => left.max(right),
@@ -39,7 +39,7 @@ fn wider(left: f64, left_known: bool, right: f64, right_known: bool) -> f64 {
     }
 }
 
-/// Several key columns of one side taken together.
+/// Several key columns of one side, taken together.
 struct CompositeKey {
     domain: f64,
     is_known: bool,
@@ -53,7 +53,7 @@ impl CompositeKey {
     }
 }
 
-/// Values of the key expected among `rows` rows of one side.
+/// Returns the number of key values expected among `rows` rows of one side.
 fn keys_among<'c>(columns: impl Iterator<Item = &'c ColumnEstimate>, rows: f64) -> f64 {
     let mut base_rows = 1.0_f64;
     let mut product = 1.0;
@@ -64,18 +64,18 @@ fn keys_among<'c>(columns: impl Iterator<Item = &'c ColumnEstimate>, rows: f64) 
     distinct_in(product.min(base_rows).max(1.0), rows)
 }
 
-/// Conjuncts between two sides: which of their rows match.
+/// The matches between two sides under some conjuncts.
 pub(crate) struct Matches {
     keys: Vec<(Rc<ColumnEstimate>, Rc<ColumnEstimate>)>,
-    /// Number of values that the keys are spread over.
+    /// Number of values over which the keys spread.
     domain: f64,
-    /// Share of the pairs with equal keys that passes the other conjuncts.
+    /// Fraction of the pairs with equal keys that passes the other conjuncts.
     residual: f64,
     has_residual: bool,
 }
 
 impl Matches {
-    /// The matches of two sides by these conjuncts.
+    /// Returns the matches of two sides under these conjuncts.
     pub(crate) fn new(left: &NodeEstimate, right: &NodeEstimate, conditions: &[Expr]) -> Self {
         let (mut keys, mut others) = (Vec::new(), Vec::new());
         for condition in conditions {
@@ -91,7 +91,7 @@ impl Matches {
         Self { keys, domain, residual, has_residual }
     }
 
-    /// The matches of rows that are the same in all columns, which both sides have under the same ids.
+    /// Returns the matches of rows that agree in all columns, which both sides have under the same ids.
     pub(super) fn of_same_columns(left: &NodeEstimate, right: &NodeEstimate) -> Self {
         let pair = |(column, left): &(_, Rc<ColumnEstimate>)| {
             Some((Rc::clone(left), Rc::clone(right.shared_column(*column)?)))
@@ -101,22 +101,22 @@ impl Matches {
         Self { domain: key_domain(&pairs), keys, residual: 1.0, has_residual: false }
     }
 
-    /// Number of pairs, given the number of rows of each side.
+    /// Returns the number of pairs, given the number of rows of each side.
     pub(crate) fn pairs(&self, left_rows: f64, right_rows: f64) -> f64 {
         (left_rows * right_rows / self.domain).max(1.0) * self.residual
     }
 
-    /// Number of pairs that each left row has among `right_rows` right rows.
+    /// Returns the number of pairs per left row, among `right_rows` right rows.
     pub(crate) fn pairs_per_left_row(&self, right_rows: f64) -> f64 {
         right_rows / self.domain * self.residual
     }
 
-    /// The share of left rows that have a pair among `right_rows` right rows.
+    /// Returns the fraction of left rows that have a match among `right_rows` right rows.
     pub(crate) fn left_share(&self, right_rows: f64) -> f64 {
         self.share(keys_among(self.keys.iter().map(|(_, key)| &**key), right_rows))
     }
 
-    /// The share of right rows that have a pair among `left_rows` left rows.
+    /// Returns the fraction of right rows that have a match among `left_rows` left rows.
     pub(crate) fn right_share(&self, left_rows: f64) -> f64 {
         self.share(keys_among(self.keys.iter().map(|(key, _)| &**key), left_rows))
     }
@@ -127,12 +127,12 @@ impl Matches {
     }
 }
 
-/// The share of rows without a pair, given the share that has one.
+/// Returns the fraction of rows without a match, given the fraction with one.
 pub(crate) fn unmatched_share(matched: f64) -> f64 {
     (1.0 - matched).max(config::ANTI_MIN)
 }
 
-/// The two sides of an equality between columns of the two sides, the left side's first.
+/// Returns the two sides of an equality between columns of both inputs, the left input's first.
 fn key_sides<'e>(condition: &'e Expr, left: &NodeEstimate, right: &NodeEstimate) -> Option<(&'e Expr, &'e Expr)> {
     let ExprKind::Compare(Comparison::Equal | Comparison::NotDistinct, a, b) = &condition.kind else {
         return None;
@@ -154,7 +154,7 @@ fn is_over(expr: &Expr, side: &NodeEstimate) -> bool {
     !columns.is_empty() && columns.iter().all(|column| side.column(column).is_some())
 }
 
-/// Rows and columns of a join.
+/// Estimates the rows and columns of a join.
 pub(super) fn join(join: &Join, left: &NodeEstimate, right: &NodeEstimate) -> NodeEstimate {
     let matches = Matches::new(left, right, &join.conditions);
     let pairs = || matches.pairs(left.rows, right.rows);

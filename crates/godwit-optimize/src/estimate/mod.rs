@@ -1,8 +1,8 @@
 //! Cardinality estimates for any node of a plan.
 //!
-//! An estimate steers plans and nothing else: all memory decisions are made at run time. `column` knows expressions,
-//! `selectivity` predicates, `sampled` what they leave of samples, `join` pairs of keys, `node` the operators; this file
-//! remembers what was computed.
+//! An estimate steers plans and nothing else: all memory decisions are made at run time. `column` estimates
+//! expressions, `selectivity` predicates, `sampled` their effect on samples, `join` pairs of keys, `node` the
+//! operators; this file caches the results.
 
 mod column;
 mod config;
@@ -25,25 +25,25 @@ pub(crate) use join::{Matches, key_domain, pair_domain, unmatched_share};
 pub(crate) use sampled::SampledKeys;
 pub(crate) use selectivity::selectivity;
 
-/// Estimates rows and columns of a plan's nodes, and remembers them. Nodes that are added later may be asked for, too.
+/// Estimates rows and columns of a plan's nodes, and caches the results. Nodes added later can be estimated as well.
 #[derive(Debug)]
 pub struct Estimates {
     /// By the node's index.
     known: RefCell<Vec<Option<Rc<NodeEstimate>>>>,
     /// Whether filters are tried on samples of their tables.
     uses_samples: bool,
-    /// The columns that are used by more than the filters of their scan: those read only for filters go no further.
+    /// Columns used by more than the filters of their scan: a column read only for filters goes no further.
     used: ColumnSet,
-    /// The first rows of each recursion, by the column that names it.
+    /// The initial rows of each recursion, by the column that names it.
     recursions: HashMap<ColumnId, NodeId>,
 }
 
-/// The estimate of a node's output.
+/// Estimate of a node's output.
 #[derive(Debug, Clone, Default)]
 pub struct NodeEstimate {
-    /// Rows.
+    /// Number of rows.
     pub rows: f64,
-    /// Ascending by id. Nodes share what none of them narrows.
+    /// Ascending by id. Nodes share the estimates of columns that they don't narrow.
     columns: Vec<(ColumnId, Rc<ColumnEstimate>)>,
 }
 
@@ -54,12 +54,12 @@ impl NodeEstimate {
         Self { rows, columns }
     }
 
-    /// The estimate of all pairs of two nodes' rows.
+    /// Estimates all pairs of two nodes' rows.
     pub(crate) fn of_pairs(left: &Self, right: &Self) -> Self {
         Self::new(left.rows * right.rows, left.columns.iter().chain(&right.columns).cloned())
     }
 
-    /// The same rows, of which this share is NULL in all columns, as an outer join makes them.
+    /// Returns the same rows with this fraction of them NULL in all columns, as after an outer join.
     pub(crate) fn with_nulls(&self, share: f64) -> Self {
         let filled = |(id, column): &(ColumnId, Rc<ColumnEstimate>)| {
             let null_fraction = 1.0 - (1.0 - column.null_fraction) * (1.0 - share);
@@ -68,22 +68,22 @@ impl NodeEstimate {
         Self { rows: self.rows, columns: self.columns.iter().map(filled).collect() }
     }
 
-    /// The estimate of a column; `None` if the node doesn't have it.
+    /// Returns the estimate of a column; `None` if the node doesn't have it.
     pub fn column(&self, column: ColumnId) -> Option<&ColumnEstimate> {
         self.shared_column(column).map(Rc::as_ref)
     }
 
-    /// The columns that the node has, ascending.
+    /// Returns the node's columns, ascending.
     pub fn columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnEstimate)> {
         self.columns.iter().map(|(column, estimate)| (*column, estimate.as_ref()))
     }
 
-    /// Average size of a row, in bytes.
+    /// Returns the average size of a row, in bytes.
     pub fn row_bytes(&self) -> f64 {
         self.columns.iter().map(|(_, column)| column.average_bytes).sum()
     }
 
-    /// The estimate of a scalar expression over the node's rows.
+    /// Estimates a scalar expression over the node's rows.
     pub(crate) fn of_expr(&self, expr: &Expr) -> Rc<ColumnEstimate> {
         column::of_expr(expr, self)
     }
@@ -113,8 +113,8 @@ impl NodeEstimate {
 }
 
 impl Estimates {
-    /// An estimator for a plan. It tries filters on samples of their tables if there are joins to be ordered, since
-    /// errors hurt most there.
+    /// Creates an estimator for a plan. It tries filters on samples of their tables if there are joins to order, where
+    /// errors hurt most.
     pub fn new(plan: &Plan) -> Self {
         let mut new = Self {
             known: RefCell::default(),
@@ -174,27 +174,27 @@ impl Estimates {
         });
     }
 
-    /// The sample of a scan's table, if samples are used.
+    /// Returns the sample of a scan's table, if samples are used.
     pub(crate) fn sample_of<'s>(&self, scan: &'s Scan) -> Option<&'s dyn TableSample> {
         if self.uses_samples { scan.relation.sample() } else { None }
     }
 
-    /// The estimated rows of a node.
+    /// Estimates the number of rows of a node.
     pub fn rows(&self, plan: &Plan, node: NodeId) -> f64 {
         self.of(plan, node).rows
     }
 
-    /// How many groups the rows of a node have by these keys.
+    /// Estimates the number of groups that these keys make of a node's rows.
     pub fn groups<'e>(&self, plan: &Plan, input: NodeId, keys: impl IntoIterator<Item = &'e Expr>) -> f64 {
         let estimate = self.of(plan, input);
         let keys: Vec<Rc<ColumnEstimate>> = keys.into_iter().map(|key| estimate.of_expr(key)).collect();
         node::groups_of(&keys, &estimate)
     }
 
-    /// The estimate of a node, remembered.
+    /// Estimates a node, or returns its cached estimate.
     pub fn of(&self, plan: &Plan, node: NodeId) -> Rc<NodeEstimate> {
         let mut open = vec![node];
-        // Iterative: plans may be as deep as the number of joins in a statement.
+        // Iterative, since a plan may be as deep as a statement has joins.
         while let Some(&id) = open.last() {
             if self.remembered(id).is_some() {
                 open.pop();
@@ -212,7 +212,7 @@ impl Estimates {
         self.remembered(node).expect("it was just computed")
     }
 
-    /// The nodes whose estimates a node's depends on.
+    /// Returns the nodes on whose estimates a node's estimate depends.
     fn asked_by(&self, plan: &Plan, node: NodeId) -> Vec<NodeId> {
         match plan.node(node) {
             Node::Use(used) => vec![plan.shared(used.shared).root],

@@ -1,4 +1,4 @@
-//! What each operator makes of the estimates of its inputs.
+//! Estimates of each operator from those of its inputs.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::selectivity::{combinations, filter};
 use super::{ColumnEstimate, Domain, Estimates, NodeEstimate, config, sampled};
 
 impl Estimates {
-    /// The estimate of a node, given those of its inputs.
+    /// Estimates a node, given the estimates of its inputs.
     pub(super) fn compute(&self, plan: &Plan, id: NodeId) -> NodeEstimate {
         let input = |id: NodeId| self.remembered(id).expect("inputs come first");
         match plan.node(id) {
@@ -47,7 +47,7 @@ impl Estimates {
             }
             Node::Recursive(recursive) => recursion(recursive, &input(recursive.base.0), &input(recursive.step.0)),
             Node::WorkingRows { of, columns } => match self.recursions.get(of).map(|&base| input(base)) {
-                // They are as many as the first rows, and have fresh values.
+                // As many as the initial rows, with fresh values.
                 Some(base) => unknown(plan, columns, base.rows),
                 None => unknown(plan, columns, 1.0),
             },
@@ -85,7 +85,7 @@ impl Estimates {
     }
 }
 
-/// True for an aggregation, and for computations right above one.
+/// Returns true for an aggregation, and for a projection directly above one.
 fn is_aggregation(plan: &Plan, node: NodeId) -> bool {
     match plan.node(node) {
         Node::Aggregate(_) => true,
@@ -102,20 +102,20 @@ fn unknown(plan: &Plan, columns: &[ColumnId], rows: f64) -> NodeEstimate {
     NodeEstimate::new(rows, columns.iter().map(|&column| (column, unknown_column(plan, column, rows))))
 }
 
-/// `factor` times the rows, with further columns.
+/// Returns `factor` times the rows, with additional columns.
 fn extended(plan: &Plan, input: &NodeEstimate, made: impl Iterator<Item = ColumnId>, factor: f64) -> NodeEstimate {
     let rows = input.rows * factor;
     let made = made.map(|column| (column, unknown_column(plan, column, rows)));
     NodeEstimate::new(rows, input.columns.iter().cloned().chain(made))
 }
 
-/// The rows under other ids, (new, old).
+/// Returns the rows under other ids, (new, old).
 fn renamed(input: &NodeEstimate, columns: impl Iterator<Item = (ColumnId, ColumnId)>) -> NodeEstimate {
     let of = |(new, old)| Some((new, Rc::clone(input.shared_column(old)?)));
     NodeEstimate::new(input.rows, columns.filter_map(of))
 }
 
-/// How many combinations of keys the rows of `input` have.
+/// Returns the number of key combinations among the rows of `input`.
 pub(super) fn groups_of(keys: &[Rc<ColumnEstimate>], input: &NodeEstimate) -> f64 {
     match keys {
         [] => 1.0,
@@ -135,7 +135,7 @@ fn group(plan: &Plan, aggregate: &Aggregate, input: &NodeEstimate) -> NodeEstima
             sets.iter().map(of_set).sum()
         }
     };
-    // The groups are a new base: their keys together are unique.
+    // The groups are a new base: their keys, taken together, are unique.
     let ids = aggregate.keys.iter().map(|&(column, _)| column);
     let of_group = |key: Rc<ColumnEstimate>| {
         let mut estimate = ColumnEstimate { base_rows: rows, ..(*key).clone() };
@@ -163,7 +163,7 @@ fn limited(limit: &Limit, input: &NodeEstimate) -> NodeEstimate {
     NodeEstimate { rows, columns: input.columns.clone() }
 }
 
-/// The wider of two columns whose values two inputs may have.
+/// Returns the wider of two columns, for values that come from either of two inputs.
 fn widest(a: &ColumnEstimate, b: &ColumnEstimate) -> ColumnEstimate {
     ColumnEstimate {
         domain: Domain::AtMost(a.domain().max(b.domain())),
@@ -174,7 +174,7 @@ fn widest(a: &ColumnEstimate, b: &ColumnEstimate) -> ColumnEstimate {
     }
 }
 
-/// The rows of several inputs, concatenated.
+/// Concatenates the rows of several inputs.
 fn concatenated(columns: &[ColumnId], inputs: &[NodeEstimate]) -> NodeEstimate {
     let column = |&column: &ColumnId| {
         let mut parts = inputs.iter().filter_map(|input| input.shared_column(column));

@@ -1,4 +1,4 @@
-//! What samples tell: about filters on one table, and about joins with a table that is sampled as a whole.
+//! Evidence from samples: about filters on one table, and about joins with a table whose sample is the whole table.
 //!
 //! ```text
 //! info_type i          i.info = 'genres' leaves one row of 113, for certain, with the key 3
@@ -7,7 +7,8 @@
 //!                      where independence would have it keep 1 of 113
 //! ```
 //!
-//! One of the two must be whole. Of two samples, rows that lie side by side in both tables would match too often.
+//! One of the two must be the whole table: in two samples, rows that lie side by side in both tables would match too
+//! often.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use godwit_plan::{ColumnId, Expr, Node, NodeId, Plan, SampleCount, Scan, TableSa
 use super::Estimates;
 use super::config::{MEASURED_PAIRS_MIN, UNSEEN_ROWS};
 
-/// Rows of a table that pass a filter, of which `estimated` would be expected by the statistics alone.
+/// Estimates the rows of a table that pass a filter; `estimated` is the number expected from statistics alone.
 pub(super) fn rows(count: SampleCount, table_rows: f64, estimated: f64) -> f64 {
     let (passing, rows) = (count.passing as f64, count.rows as f64);
     let found = match count.passing {
@@ -27,15 +28,15 @@ pub(super) fn rows(count: SampleCount, table_rows: f64, estimated: f64) -> f64 {
     found.max(1.0_f64.min(table_rows))
 }
 
-/// The keys of a relation in the sample of its table: of the rows that pass the scan's filters.
+/// Keys of a relation in the sample of its table, for the rows that pass the scan's filters.
 pub(crate) struct SampledKeys {
     keys: Vec<i64>,
-    /// True if they are all keys of the relation.
+    /// True if these are all keys of the relation.
     pub(crate) is_whole: bool,
 }
 
 impl Estimates {
-    /// True if an expression over a node's rows is a column of a table whose sample has all its rows.
+    /// Returns true if an expression over a node's rows is a column of a table whose sample has all its rows.
     pub(crate) fn is_sampled_as_a_whole(&self, plan: &Plan, node: NodeId, key: &Expr) -> bool {
         let scanned = key.as_column().and_then(|column| scanned_column(plan, node, column));
         scanned.and_then(|(scan, _)| self.sample_of(scan)).is_some_and(TableSample::is_whole)
@@ -43,7 +44,8 @@ impl Estimates {
 }
 
 impl SampledKeys {
-    /// The keys that an expression over a node's rows has; `None` unless it is an integer column of a scan with a sample.
+    /// Returns the sampled keys of an expression over a node's rows; `None` unless it is an integer column of a scan
+    /// with a sample.
     pub(crate) fn of(estimates: &Estimates, plan: &Plan, node: NodeId, key: &Expr) -> Option<Self> {
         let (scan, column) = scanned_column(plan, node, key.as_column()?)?;
         let sample = estimates.sample_of(scan)?;
@@ -51,7 +53,7 @@ impl SampledKeys {
         Some(Self { keys, is_whole: sample.is_whole() })
     }
 
-    /// How many rows of a whole relation each key has.
+    /// Counts the rows of each key, for a relation whose keys are all known.
     pub(crate) fn counted(&self) -> KeyCounts {
         assert!(self.is_whole, "two samples would be joined");
         let mut rows_of = HashMap::with_capacity(self.keys.len());
@@ -62,14 +64,14 @@ impl SampledKeys {
     }
 }
 
-/// All keys of a relation.
+/// All keys of a relation, with their numbers of rows.
 pub(crate) struct KeyCounts {
     rows_of: HashMap<i64, u32>,
     rows: f64,
 }
 
 impl KeyCounts {
-    /// The number of values that pairs of these keys and others are spread over; `estimated` is the estimate from
+    /// Returns the number of values over which pairs of these keys and others spread; `estimated` is the estimate from
     /// statistics. `None` if too few pairs are found to improve on it.
     pub(crate) fn domain_with(&self, other: &SampledKeys, estimated: f64) -> Option<f64> {
         let rows_of = |key| self.rows_of.get(key).map_or(0, |&rows| u64::from(rows));
@@ -80,7 +82,8 @@ impl KeyCounts {
     }
 }
 
-/// The scan that a column comes from and its position in the table, if all rows of the scan are rows of the node.
+/// Returns the scan that a column comes from and the column's position in the table, if all rows of the scan are rows
+/// of the node.
 fn scanned_column(plan: &Plan, node: NodeId, column: ColumnId) -> Option<(&Scan, usize)> {
     match plan.node(node) {
         Node::Scan(scan) => {

@@ -1,7 +1,7 @@
-//! Predicates: which share of rows passes, and what it leaves of the columns' domains.
+//! Predicates: the fraction of rows that passes, and what remains of the columns' domains.
 //!
-//! Conjuncts are applied in turn, each to what the previous ones left: `x >= 10 AND x < 20` first cuts the
-//! lower part of the bounds, then the upper part of the rest, which multiplies to the share of the interval.
+//! Conjuncts are applied in turn, each to what the previous ones left: `x >= 10 AND x < 20` first cuts the lower part
+//! of the bounds, then the upper part of the rest, so that the product is the fraction within the interval.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use super::config::{
 };
 use super::{ColumnEstimate, Domain, NodeEstimate};
 
-/// Applies conjuncts: fewer rows, narrower columns.
+/// Applies conjuncts: reduces the rows and narrows the columns.
 pub(super) fn filter(input: &NodeEstimate, conjuncts: &[Expr], range_default: f64) -> NodeEstimate {
     let mut filter = Filter { node: input.clone(), range_default };
     let share: f64 = conjuncts.iter().map(|conjunct| filter.restrict(conjunct)).product();
@@ -22,7 +22,7 @@ pub(super) fn filter(input: &NodeEstimate, conjuncts: &[Expr], range_default: f6
     filter.node
 }
 
-/// The share of a node's rows that passes all conjuncts.
+/// Returns the fraction of a node's rows that passes all conjuncts.
 pub(crate) fn selectivity<'e>(conjuncts: impl IntoIterator<Item = &'e Expr>, node: &NodeEstimate) -> f64 {
     let mut filter = Filter { node: node.clone(), range_default: RANGE };
     let share: f64 = conjuncts.into_iter().map(|conjunct| filter.restrict(conjunct)).product();
@@ -32,12 +32,12 @@ pub(crate) fn selectivity<'e>(conjuncts: impl IntoIterator<Item = &'e Expr>, nod
 #[derive(Clone)]
 struct Filter {
     node: NodeEstimate,
-    /// Share that passes a range comparison without bounds.
+    /// Fraction that passes a range comparison without bounds.
     range_default: f64,
 }
 
 impl Filter {
-    /// Narrows the columns to what passes the predicate and returns the share of rows.
+    /// Narrows the columns to the values that pass the predicate, and returns the fraction of rows that passes.
     fn restrict(&mut self, predicate: &Expr) -> f64 {
         match &predicate.kind {
             ExprKind::And(all) => all.iter().map(|conjunct| self.restrict(conjunct)).product(),
@@ -69,7 +69,7 @@ impl Filter {
         }
     }
 
-    /// A disjunction narrows the columns that all of its parts narrow.
+    /// Applies a disjunction, which narrows the columns that all of its parts narrow.
     fn any_of(&mut self, parts: &[Expr]) -> f64 {
         let before = self.clone();
         let mut shares = 0.0;
@@ -87,7 +87,8 @@ impl Filter {
         shares
     }
 
-    /// Widens the columns by what another part of a disjunction leaves of them; true if the two exclude each other.
+    /// Widens the columns by the values that another part of a disjunction leaves; returns true if the two exclude each
+    /// other.
     fn widen(&mut self, before: &NodeEstimate, other: &NodeEstimate) -> bool {
         let mut is_exclusive = false;
         for (((_, column), (_, before)), (_, other)) in
@@ -104,7 +105,7 @@ impl Filter {
         is_exclusive
     }
 
-    /// The share of a predicate that leaves no trace on the columns.
+    /// Returns the selectivity of a predicate that doesn't narrow columns.
     fn alone(&self, predicate: &Expr) -> f64 {
         self.clone().restrict(predicate)
     }
@@ -113,7 +114,7 @@ impl Filter {
         of_expr(expr, &self.node)
     }
 
-    /// The column behind casts, to be narrowed.
+    /// Returns the column below any casts, to be narrowed.
     fn column_mut(&mut self, expr: &Expr) -> Option<&mut ColumnEstimate> {
         match &expr.kind {
             ExprKind::Column(column) => self.node.column_mut(*column),
@@ -184,7 +185,7 @@ impl Filter {
         }
     }
 
-    /// The share of values that are this one.
+    /// Returns the fraction of values equal to this one.
     fn equal_literal(&mut self, expr: &Expr, value: &Value, estimate: &ColumnEstimate) -> f64 {
         let at = scale(value, &expr.ty);
         if let (Some(at), Some((min, max))) = (at, estimate.bounds)
@@ -214,7 +215,7 @@ fn equality_share(expr: &Expr, estimate: &ColumnEstimate) -> f64 {
     if expr.ty == SqlType::Varchar && !estimate.domain_is_known() { share.max(STRING_EQUALITY) } else { share }
 }
 
-/// The share of values of a column between `bounds` that is in `kept`.
+/// Returns the fraction of a column's values between `bounds` that lies in `kept`.
 fn interval_share(kept: (f64, f64), bounds: (f64, f64), estimate: &ColumnEstimate) -> f64 {
     let width = bounds.1 - bounds.0;
     if kept.0 > kept.1 {
@@ -226,7 +227,7 @@ fn interval_share(kept: (f64, f64), bounds: (f64, f64), estimate: &ColumnEstimat
     ((kept.1 - kept.0) / width).clamp((1.0 / estimate.domain()).min(0.5), 1.0)
 }
 
-/// The share of texts that match a pattern: the more literal pieces it has, the fewer.
+/// Returns the fraction of strings that match a pattern: the more literal pieces it has, the smaller.
 fn matching(kind: Match, pattern: &Expr) -> f64 {
     let wildcards = match kind {
         Match::Like | Match::ILike => ['%', '_'],
@@ -244,8 +245,8 @@ fn matching(kind: Match, pattern: &Expr) -> f64 {
     (first * LIKE_PIECE.powi(pieces as i32 - 1)).max(LIKE_MIN)
 }
 
-/// Combinations of several columns among `rows` rows. Columns of one table depend on each other, so each further one
-/// counts less: the largest in full, the next by its square root, the one after by its fourth root.
+/// Estimates the combinations of several columns among `rows` rows. Columns of one table depend on each other, so each
+/// further one counts less: the largest in full, the next by its square root, the one after by its fourth root.
 pub(super) fn combinations<'c>(columns: impl Iterator<Item = &'c ColumnEstimate>, rows: f64) -> f64 {
     let mut domains: Vec<f64> = columns.map(|column| column.distinct_in(rows)).collect();
     domains.sort_by(|a, b| b.total_cmp(a));

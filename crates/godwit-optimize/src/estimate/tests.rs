@@ -1,4 +1,4 @@
-//! Estimates of plans over TPC-H's tables, whose true numbers are known.
+//! Estimates of plans over TPC-H's tables, whose true cardinalities are known.
 
 use godwit_plan::{
     Aggregate, ColumnId, Expr, ExprKind, JoinKind, Limit, Node, NodeId, SetOperation, SetOperator, SharedPlan, Use,
@@ -8,7 +8,7 @@ use godwit_types::{SqlType, Value};
 use super::Estimates;
 use crate::test_tables::Query;
 
-/// The estimated rows of what is made of a new query.
+/// Estimates the rows of the node that `make` adds to a new query.
 fn rows(make: impl Fn(&mut Query) -> NodeId) -> f64 {
     let mut query = Query::default();
     let node = make(&mut query);
@@ -32,7 +32,7 @@ fn filters_on_one_column_cut_its_interval() {
     assert_eq!(filtered("part", &["p_partkey = 5"]).round(), 1.0);
 }
 
-/// `column IN (…)` with these texts or numbers.
+/// Builds `column IN (…)` with these strings or numbers.
 fn in_list(query: &Query, column: &str, values: &[Value]) -> Expr {
     let column = query.column(column);
     let values = values.iter().map(|value| Expr::literal(value.clone(), column.ty.clone())).collect();

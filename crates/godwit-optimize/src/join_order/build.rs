@@ -1,5 +1,5 @@
-//! A region becomes a join graph: which relations each expression uses, what must be joined first, and which columns
-//! are equal.
+//! From a region to a join graph: the relations that each expression uses, the joins that must come first, and the
+//! columns that are equal.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::owners::Owners;
 use super::region::{Region, WrittenOperator};
 use crate::estimate::{Estimates, NodeEstimate, SampledKeys, pair_domain, selectivity};
 
-/// The graph of a region. Conjuncts over one relation become filters of it.
+/// Builds the graph of a region. Conjuncts over one relation become filters on it.
 pub(super) fn join_graph(plan: &mut Plan, mut region: Region, estimates: &Estimates) -> JoinGraph {
     let owners = Owners::new(plan, &region.leaves, estimates);
     expect_nulls(&mut region, &owners);
@@ -57,7 +57,7 @@ fn expect_nulls(region: &mut Region, owners: &Owners) {
     }
 }
 
-/// A relation and an expression over it.
+/// An expression over a relation.
 type Term = (usize, Expr);
 
 /// The conjuncts of a region by kind.
@@ -65,7 +65,7 @@ struct Conjuncts {
     /// By relation.
     local: Vec<Vec<Expr>>,
     classes: Vec<Vec<Term>>,
-    /// With the relations that they use.
+    /// Conjuncts with the relations that they use.
     others: Vec<(Expr, RelationSet)>,
     constants: Vec<Expr>,
 }
@@ -91,7 +91,7 @@ impl Conjuncts {
     }
 }
 
-/// `f(a) = g(b)` with one relation on each side.
+/// Returns the sides of `f(a) = g(b)` with one relation on each side.
 fn as_equality(expr: &Expr, owners: &Owners) -> Option<(Term, Term)> {
     let ExprKind::Compare(Comparison::Equal, left, right) = &expr.kind else {
         return None;
@@ -133,7 +133,7 @@ fn classes_of(equalities: Vec<(Term, Term)>, local: &mut [Vec<Expr>]) -> Vec<Vec
     classes
 }
 
-/// A node with further conditions: in its scan, if that evaluates them.
+/// Adds conditions to a node: to its scan, if that evaluates them.
 fn filtered(plan: &mut Plan, id: NodeId, mut filters: Vec<Expr>) -> NodeId {
     if filters.is_empty() {
         return id;
@@ -167,12 +167,12 @@ fn key_class(plan: &Plan, relations: &[Relation], class: Vec<Term>, estimates: &
     KeyClass::new(members, hub)
 }
 
-/// The member of the smallest relation that is known as a whole; `None` if there is none.
+/// Returns the member of the smallest relation that is known as a whole; `None` if there is none.
 fn hub_of(plan: &Plan, members: &[Member], relations: &[Relation], estimates: &Estimates) -> Option<Hub> {
     let rows = |at: usize| relations[members[at].relation].estimate.rows;
     let may_be_whole =
         |member: &Member| estimates.is_sampled_as_a_whole(plan, relations[member.relation].node, &member.expr);
-    // Samples of the others alone are of no use, and reading them takes time.
+    // Samples of the others are of no use by themselves, and reading them takes time.
     if !members.iter().any(may_be_whole) {
         return None;
     }

@@ -1,7 +1,7 @@
-//! Which orders of outer, semi and anti joins give the same rows.
+//! Reorderings of outer, semi and anti joins that give the same rows.
 //!
-//! After Moerkotte, Fender and Eich, "On the Correct and Complete Enumeration of the Core Search Space" (2013), detector
-//! CD-C. Of two operators one below the other, three laws can hold:
+//! Based on Moerkotte, Fender and Eich, "On the Correct and Complete Enumeration of the Core Search Space" (2013),
+//! detector CD-C. Of two operators one below the other, three laws can hold:
 //!
 //! ```text
 //! assoc        (a ∘ b) • c  =  a ∘ (b • c)
@@ -10,15 +10,15 @@
 //! ```
 //!
 //! Where a law doesn't hold, a *rule* forbids the orders that it would give: if one of `if_any` is joined, all of
-//! `then_all` must be. Inner joins aren't operators here. They are free among each other, and where they stand below
-//! operators without being free, the region turns them into a leaf.
+//! `then_all` must be. Inner joins aren't operators here. They commute freely with each other; where inner joins below
+//! an operator don't, the region turns them into a leaf.
 
 use godwit_plan::{ColumnId, Expr};
 
 use super::graph::RelationSet;
 use crate::properties::rejects_nulls;
 
-/// A join that isn't inner. Right joins are left ones with their sides exchanged.
+/// A join that isn't inner. Right joins are treated as left joins with their sides swapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Left,
@@ -27,7 +27,7 @@ pub(super) enum Operation {
     Anti,
 }
 
-/// If any of some relations is joined, all of some others must be.
+/// Rule: if any of some relations is joined, all of some others must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) if_any: RelationSet,
@@ -35,13 +35,13 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Does a set of joined relations satisfy the rule?
+    /// Returns true if a set of joined relations satisfies the rule.
     pub(super) fn allows(self, set: RelationSet) -> bool {
         set & self.if_any == 0 || self.then_all & !set == 0
     }
 }
 
-/// A set with everything that rules require to be joined along with it.
+/// Returns a set together with everything that rules require to be joined along with it.
 pub(super) fn closure(mut set: RelationSet, rules: &[Rule]) -> RelationSet {
     loop {
         let active = rules.iter().filter(|rule| rule.if_any & set != 0);
@@ -57,7 +57,7 @@ pub(super) fn closure(mut set: RelationSet, rules: &[Rule]) -> RelationSet {
 pub(super) struct Placed<'a> {
     pub(super) operation: Operation,
     pub(super) conditions: &'a [Expr],
-    /// Relations of its left side, where it is written.
+    /// Relations of its left side, as written.
     pub(super) left: RelationSet,
     /// Relations of its right side.
     pub(super) right: RelationSet,
@@ -66,7 +66,7 @@ pub(super) struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    /// The relations of its left side that it can't be without: those that it uses, or all if it uses none.
+    /// Returns the relations of its left side that it can't do without: those that it uses, or all if it uses none.
     fn left_part(&self) -> RelationSet {
         used_of(self.left, self.used)
     }
@@ -76,12 +76,12 @@ impl Placed<'_> {
     }
 }
 
-/// The used ones of a side, or all if none is used.
+/// Returns the used relations of a side, or all if none is used.
 pub(super) fn used_of(side: RelationSet, used: RelationSet) -> RelationSet {
     if side & used == 0 { side } else { side & used }
 }
 
-/// The rules for an inner join above an operator.
+/// Returns the rules for an inner join above an operator.
 pub(super) fn rules_of_inner_above(below: &Placed<'_>) -> Vec<Rule> {
     let mut rules = vec![Rule { if_any: below.right, then_all: below.left_part() }];
     if below.operation == Operation::Full {
@@ -90,7 +90,7 @@ pub(super) fn rules_of_inner_above(below: &Placed<'_>) -> Vec<Rule> {
     rules
 }
 
-/// The rules for an operator with another one on its left side.
+/// Returns the rules for an operator with another one on its left side.
 pub(super) fn rules_of_left(own: &Placed<'_>, below: &Placed<'_>, rejects: &Rejects<'_>) -> Vec<Rule> {
     let mut rules = Vec::new();
     if !is_assoc(below, own, below.right, rejects) {
@@ -102,7 +102,7 @@ pub(super) fn rules_of_left(own: &Placed<'_>, below: &Placed<'_>, rejects: &Reje
     rules
 }
 
-/// The rules for an operator with another one on its right side.
+/// Returns the rules for an operator with another one on its right side.
 pub(super) fn rules_of_right(own: &Placed<'_>, below: &Placed<'_>, rejects: &Rejects<'_>) -> Vec<Rule> {
     let mut rules = Vec::new();
     if !is_assoc(own, below, below.left, rejects) {
@@ -114,7 +114,7 @@ pub(super) fn rules_of_right(own: &Placed<'_>, below: &Placed<'_>, rejects: &Rej
     rules
 }
 
-/// Does `(a first b) second c = a first (b second c)` hold?
+/// Returns true if `(a first b) second c = a first (b second c)`.
 fn is_assoc(first: &Placed<'_>, second: &Placed<'_>, b: RelationSet, rejects: &Rejects<'_>) -> bool {
     use Operation::{Anti, Full, Left, Semi};
     match (first.operation, second.operation) {
@@ -124,7 +124,7 @@ fn is_assoc(first: &Placed<'_>, second: &Placed<'_>, b: RelationSet, rejects: &R
     }
 }
 
-/// Does `(a first b) second c = (a second c) first b` hold?
+/// Returns true if `(a first b) second c = (a second c) first b`.
 fn is_left_asscom(first: &Placed<'_>, second: &Placed<'_>, a: RelationSet, rejects: &Rejects<'_>) -> bool {
     use Operation::{Full, Left};
     match (first.operation, second.operation) {
@@ -136,13 +136,13 @@ fn is_left_asscom(first: &Placed<'_>, second: &Placed<'_>, a: RelationSet, rejec
     }
 }
 
-/// Does `a first (b second c) = b second (a first c)` hold?
+/// Returns true if `a first (b second c) = b second (a first c)`.
 fn is_right_asscom(first: &Placed<'_>, second: &Placed<'_>, c: RelationSet, rejects: &Rejects<'_>) -> bool {
     let are_full = first.operation == Operation::Full && second.operation == Operation::Full;
     are_full && rejects.of(first, c) && rejects.of(second, c)
 }
 
-/// Tells whether conditions reject rows in which all columns of some relations are NULL.
+/// Decides whether conditions reject rows in which all columns of some relations are NULL.
 pub(super) struct Rejects<'a> {
     /// The relation of a column, as a set.
     pub(super) relation_of: &'a dyn Fn(ColumnId) -> RelationSet,

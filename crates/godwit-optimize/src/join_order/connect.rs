@@ -1,11 +1,11 @@
-//! What connects the relations of a graph: edges, and cross products where nothing else does.
+//! Edges between the relations of a graph, and cross products where there are none.
 
 use super::conflict::{Rule, closure};
 use super::graph::{JoinGraph, RelationSet, bits, one};
 
 impl JoinGraph {
-    /// Adds edges for classes, equalities and operators. Other predicates don't guide the search: such a join compares
-    /// all pairs.
+    /// Adds edges for classes, equalities and operators. Other predicates don't guide the search: a join with only
+    /// those compares all pairs.
     pub(super) fn add_edges(&mut self) {
         for at in 0..self.classes.len() {
             let set = self.classes[at].relations;
@@ -17,7 +17,7 @@ impl JoinGraph {
         edges.into_iter().for_each(|(a, b)| self.link(a, b));
     }
 
-    /// Finds the components, and adds as many cross products as are needed to connect them.
+    /// Finds the components, and adds as many cross products as it takes to connect them.
     pub(super) fn connect(&mut self, free: RelationSet, waits: &[Rule]) {
         let mut parts: Vec<RelationSet> = (0..self.relations.len()).map(one).collect();
         self.merge_connected(&mut parts, false);
@@ -51,7 +51,7 @@ impl JoinGraph {
         }
     }
 
-    /// The cross product of two parts to be tried next: one that a predicate or an operator waits for, or else the smallest.
+    /// Returns the next cross product to try: one that a predicate or an operator waits for, or else the smallest.
     fn product_of(
         &self,
         parts: &[RelationSet],

@@ -1,41 +1,43 @@
-//! Rows and cost of joining sets of relations.
+//! Cardinality and cost of joining sets of relations.
 //!
-//! The rows of a set don't depend on the order in which it is joined: all rows of its relations, times the share that
-//! each key class, each predicate and each operator inside the set lets pass. The cost of a tree adds up, over its joins, the
-//! rows probed, built and made; building costs more than probing, and both cost more when the hash table is large.
+//! The rows of a set don't depend on the order in which it is joined: they are the product of its relations' rows and
+//! of the selectivities of all key classes, predicates and operators inside the set. The cost of a tree is the sum,
+//! over its joins, of the rows probed, built and produced; building costs more than probing, and both cost more when
+//! the hash table is large.
 
 use super::build_side::is_clearly_smaller;
 use super::conflict::Operation;
 use super::graph::{JoinGraph, Member, RelationSet, bits, one};
 use crate::estimate::{key_domain, pair_domain};
 
-/// Cost of building per row, with a probed row in a cached table as unit: rows are copied and hashed, entries written.
+/// Cost of building per row; the unit is the probe of a row in a cached table. Rows are copied and hashed, entries
+/// written.
 const BUILD_ROW: f64 = 2.0;
 
-/// Cost of a row that a join makes.
+/// Cost of a row that a join produces.
 const OUTPUT_ROW: f64 = 1.0;
 
-/// Cost of a pair of rows that is compared by a join without keys: a lane of a vector, without a lookup.
+/// Cost of comparing a pair of rows in a join without keys: one vector lane, without a lookup.
 const COMPARED_PAIR: f64 = 0.2;
 
-/// Size up to which a hash table is in the cache of a core, in bytes (L2 of current servers: 1 to 2 MiB).
+/// Size up to which a hash table fits a core's cache, in bytes (L2 of current servers: 1 to 2 MiB).
 const CACHED_BYTES: f64 = 1_048_576.0;
 
-/// Times that a probe or a build costs more when the table is much larger than the cache: one miss per row.
+/// Factor by which a probe or a build costs more when the table is much larger than the cache: one miss per row.
 const MISS_FACTOR: f64 = 3.0;
 
 /// Bytes of a hash table entry beyond the row.
 const ENTRY_BYTES: f64 = 16.0;
 
-/// Lower bound on the assumed number of rows of a join result that is built on: a table of a million rows where one was
+/// Lower bound on the assumed rows of a join result used as build side: a table of a million rows where one was
 /// expected costs far more than probing with that one row.
 const JOINED_BUILD_ROWS_MIN: f64 = 100.0;
 
-/// Growth of that bound with each further relation: errors multiply from join to join. So small and certain relations
-/// are built on first, where the costs are otherwise about the same.
+/// Growth of that bound with each further relation: errors multiply from join to join. So where costs are about the
+/// same, small and certain relations become build sides first.
 const JOINED_BUILD_GROWTH: f64 = 2.0;
 
-/// Number of relations after which the growth ends: beyond some thousand rows it would outweigh what is known.
+/// Number of relations after which the bound stops growing: beyond some thousand rows it would outweigh the estimates.
 const JOINED_BUILD_GROWTH_MAX: i32 = 5;
 
 /// Rows, width and cost of a joined set.
@@ -49,13 +51,13 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// A relation by itself; reading it costs the same in every order.
+    /// Returns a relation by itself; reading it costs the same in every order.
     pub(super) fn of_relation(graph: &JoinGraph, relation: usize) -> Self {
         let estimate = &graph.relations[relation].estimate;
         Self { rows: estimate.rows.max(1.0), row_bytes: estimate.row_bytes(), cost: 0.0, relations: 1 }
     }
 
-    /// The inner join of two sets into `rows`, with the given side as build side.
+    /// Returns the inner join of two sets into `rows`, with the given build side.
     pub(super) fn of_join(probe: &Self, build: &Self, rows: f64, has_key: bool) -> Self {
         let build_rows = build.rows.max(build.rows_to_fear());
         let table_bytes = build_rows * (build.row_bytes + ENTRY_BYTES);
@@ -71,7 +73,7 @@ impl Estimate {
         }
     }
 
-    /// Two sets joined by an operator, with the build side that it will have.
+    /// Returns the join of two sets by an operator, with the build side that it will have.
     pub(super) fn of_operator(operation: Operation, left: &Self, right: &Self, rows: f64) -> Self {
         let is_mirrored = is_clearly_smaller((left.rows, left.row_bytes), (right.rows, right.row_bytes));
         let (probe, build) = if is_mirrored { (right, left) } else { (left, right) };
@@ -82,7 +84,7 @@ impl Estimate {
         }
     }
 
-    /// The number of rows to plan for, even if fewer are expected.
+    /// Returns the number of rows to plan for even if fewer are expected.
     fn rows_to_fear(&self) -> f64 {
         match self.relations {
             1 => 0.0,
@@ -91,10 +93,11 @@ impl Estimate {
     }
 }
 
-/// Expected rows of joined sets of a graph.
+/// Expected rows of joined sets of relations in a graph.
 pub(super) struct Cardinality<'a> {
     graph: &'a JoinGraph,
-    /// By relation: those before it whose join with it independent keys underestimate, and by how much.
+    /// For each relation, the earlier relations for which assuming independent keys underestimates the join, and by how
+    /// much.
     composite: Vec<Vec<(usize, f64)>>,
 }
 
@@ -108,7 +111,7 @@ impl<'a> Cardinality<'a> {
         Self { graph, composite: (0..graph.relations.len()).map(of).collect() }
     }
 
-    /// Expected rows of the join of a set of relations.
+    /// Returns the expected rows of the join of a set of relations.
     pub(super) fn rows_of(&self, set: RelationSet) -> f64 {
         let mut rows: f64 = 1.0;
         for at in bits(set) {
@@ -123,7 +126,7 @@ impl<'a> Cardinality<'a> {
         }
         for class in &self.graph.classes {
             // With k members present there are k - 1 independent equalities. Joined from the smallest domain to the
-            // largest, each brings in the wider domain of its pair.
+            // largest, each contributes the wider domain of its pair.
             let is_inside = |member: &Member| set & one(member.relation) != 0;
             if let Some(hub) = class.hub.as_ref().filter(|hub| is_inside(&class.members[hub.member])) {
                 let others =
@@ -146,8 +149,8 @@ impl<'a> Cardinality<'a> {
     }
 }
 
-/// Where two relations are joined by several keys together, the keys' domains must not be multiplied as if they were
-/// independent: a composite key has at most as many values as its table has rows.
+/// Returns the correction for two relations joined by several keys: the keys' domains must not be multiplied as if they
+/// were independent, since a composite key has at most as many values as its table has rows.
 fn composite_key_correction(graph: &JoinGraph, left: usize, right: usize) -> f64 {
     let both = one(left) | one(right);
     let classes = graph.classes.iter().filter(|class| class.relations & both == both);

@@ -1,12 +1,13 @@
 //! The search for the cheapest join tree.
 //!
-//! DPhyp enumerates every pair of disjoint connected subgraphs that an edge connects, each exactly once and smaller
-//! sets before larger ones (Moerkotte and Neumann, "Dynamic Programming Strikes Back", 2008). Components without an edge
-//! between them, and graphs too large for that, are joined greedily: the pair whose join is smallest first, pairs with a
-//! predicate before cross products. Large graphs are then searched once more along lines: one from each of the smallest
-//! relations, going on with what leaves fewest rows; and of all trees whose subtrees are pieces of a line the best is found
-//! by dynamic programming (as in Neumann and Radke, "Adaptive Optimization of Very Large Join Queries", 2018, but with
-//! several greedy lines in place of IKKBZ's one, as key classes make cliques of most graphs).
+//! DPhyp (Moerkotte and Neumann, "Dynamic Programming Strikes Back", 2008) enumerates every pair of disjoint connected
+//! subgraphs that an edge connects, each exactly once and smaller sets before larger ones. Components without an edge
+//! between them, and graphs too large for it, are joined greedily: the pair with the smallest join first, pairs with a
+//! predicate before cross products. Large graphs are then searched again along lines. A line starts at one of the
+//! smallest relations and continues with the relation that leaves the fewest rows; dynamic programming finds the best
+//! of all trees whose subtrees are contiguous pieces of a line (as in Neumann and Radke, "Adaptive Optimization of Very
+//! Large Join Queries", 2018, but with several greedy lines in place of IKKBZ's one, as key classes make cliques of
+//! most graphs).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -17,8 +18,8 @@ use super::EXACT_RELATIONS_MAX;
 use super::cost::{Cardinality, Estimate};
 use super::graph::{JoinGraph, RelationSet, Step, bits, one};
 
-/// Lines along which a large graph is searched, the smallest relations' first: with 20 relations each takes about a
-/// millisecond.
+/// Number of lines along which a large graph is searched, starting with the smallest relations: with 20 relations each
+/// takes about a millisecond.
 const LINES_MAX: usize = 8;
 
 /// A join tree.
@@ -26,7 +27,7 @@ const LINES_MAX: usize = 8;
 pub(super) enum JoinTree {
     /// A relation by its index.
     Leaf(usize),
-    /// A join: of a probe side and a build side, if it is an inner one.
+    /// A join; of an inner one, the sides are probe side and build side.
     Join(Box<JoinTree>, Box<JoinTree>),
 }
 
@@ -38,7 +39,7 @@ struct Entry {
     sides: Option<(RelationSet, RelationSet)>,
 }
 
-/// Hashes sets of relations: their bits spread by a multiplication.
+/// Hashes sets of relations by spreading their bits with a multiplication.
 #[derive(Default)]
 struct SetHasher(u64);
 
@@ -58,7 +59,7 @@ impl Hasher for SetHasher {
     }
 }
 
-/// The cheapest tree for the whole graph; `None` if none was found, and the written order must be used.
+/// Returns the cheapest tree for the whole graph; `None` if none was found and the written order must be used.
 pub(super) fn best_tree(graph: &JoinGraph, check: &dyn Fn() -> Result<()>) -> Result<Option<JoinTree>> {
     let mut search = Search::new(graph, check);
     let mut parts = Vec::new();
@@ -115,7 +116,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Visits every connected set that contains `set` and nothing of `excluded` beyond it.
+    /// Visits every connected set that contains `set` and otherwise nothing from `excluded`.
     fn grow(&mut self, set: RelationSet, excluded: RelationSet, outside: RelationSet) {
         let neighborhood = self.graph.neighborhood(set, excluded);
         for more in subsets(neighborhood) {
@@ -128,7 +129,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Joins a connected set with every connected set beside it whose relations all come after its first one.
+    /// Joins a connected set with every disjoint connected set whose relations all come after its first one.
     fn with_complements(&mut self, set: RelationSet, outside: RelationSet) {
         let first = set & set.wrapping_neg();
         let excluded = outside | set | (first - 1) | first;
@@ -155,7 +156,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Remembers the join of two sets if it is the cheapest way to their union; an inner join either way round.
+    /// Records the join of two sets if it is the cheapest way to get their union; an inner join is tried both ways.
     fn consider(&mut self, a: RelationSet, b: RelationSet) {
         let (Some(left), Some(right)) = (self.best.get(&a).copied(), self.best.get(&b).copied()) else {
             return;
@@ -189,7 +190,7 @@ impl<'a> Search<'a> {
         self.best.extend(best.map(|best| (a | b, best)));
     }
 
-    /// Joins parts pair by pair until one is left, or until no more can be joined, and returns the rest.
+    /// Joins parts pair by pair until one is left, or until no more can be joined, and returns what remains.
     fn join_greedily(&mut self, mut parts: Vec<RelationSet>) -> Result<Vec<RelationSet>> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for at in 0..parts.len() {
@@ -214,7 +215,7 @@ impl<'a> Search<'a> {
         Some(Candidate { is_product, rows: self.cardinality.rows_of(a | b), parts: (a, b) })
     }
 
-    /// Improves on the tree that was found for a component.
+    /// Improves the tree found for a component.
     fn enumerate_lines(&mut self, component: RelationSet) -> Result<()> {
         let mut starts: Vec<usize> = bits(component).collect();
         let rows = |&relation: &usize| self.graph.relations[relation].estimate.rows;
@@ -231,7 +232,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The relations of a component, each after one that it is connected to, and the one that leaves fewest rows first.
+    /// Orders the relations of a component so that each is connected to an earlier one, preferring the one that leaves
+    /// the fewest rows.
     fn line(&mut self, component: RelationSet, start: usize) -> Vec<usize> {
         let mut line = vec![start];
         let mut taken = one(start);
@@ -261,7 +263,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// All subsets but the empty one, each after its own subsets.
+/// Iterates over all non-empty subsets, each after its own subsets.
 fn subsets(set: RelationSet) -> impl Iterator<Item = RelationSet> {
     std::iter::successors(Some(set.wrapping_neg() & set), move |subset| Some(subset.wrapping_sub(set) & set))
         .take_while(|subset| *subset != 0)

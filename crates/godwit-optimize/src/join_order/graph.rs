@@ -1,8 +1,8 @@
 //! The join graph: relations, classes of equal expressions, other predicates, and operators; and the edges between
 //! them.
 //!
-//! Everything that links relations is a hyperedge: two sets of relations that can be joined once each of them is. Most are
-//! two single relations.
+//! Everything that links relations is a hyperedge: two sets of relations that can be joined once each of them has been.
+//! Most consist of two single relations.
 
 use std::rc::Rc;
 
@@ -14,12 +14,12 @@ use crate::estimate::{ColumnEstimate, NodeEstimate};
 /// A set of relations, one bit each.
 pub(super) type RelationSet = u64;
 
-/// The set of one relation. Meaningless for regions that are too large for these sets, where it isn't used.
+/// Returns the set of one relation. Meaningless for regions too large for these sets, where it isn't used.
 pub(super) fn one(relation: usize) -> RelationSet {
     1_u64.checked_shl(relation as u32).unwrap_or(0)
 }
 
-/// The relations of a set, in ascending order.
+/// Iterates over the relations of a set, in ascending order.
 pub(super) fn bits(set: RelationSet) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(set), |set| Some(set & set.wrapping_sub(1)))
         .take_while(|set| *set != 0)
@@ -30,11 +30,11 @@ pub(super) fn bits(set: RelationSet) -> impl Iterator<Item = usize> {
 pub(super) struct Relation {
     pub(super) node: NodeId,
     pub(super) estimate: Rc<NodeEstimate>,
-    /// The operator that joins it as (the head of) its right side: by position.
+    /// Position of the operator that joins it as (the head of) its right side.
     pub(super) joined_by: Option<usize>,
 }
 
-/// An expression over one relation that equals all others of its class.
+/// An expression over one relation that is equal to all others of its class.
 pub(super) struct Member {
     pub(super) relation: usize,
     pub(super) expr: Expr,
@@ -43,12 +43,12 @@ pub(super) struct Member {
 
 /// Expressions that are equal in every row of the result.
 pub(super) struct KeyClass {
-    /// Of at least two relations, one per relation.
+    /// At least two members, one per relation.
     pub(super) members: Vec<Member>,
     pub(super) relations: RelationSet,
     /// Positions of the members, by their domains.
     pub(super) by_domain: Vec<usize>,
-    /// The member that the joins of all others were measured with.
+    /// The member with which the joins of all others were measured.
     pub(super) hub: Option<Hub>,
 }
 
@@ -62,20 +62,20 @@ impl KeyClass {
     }
 }
 
-/// A member whose keys are all known, and were looked up in the samples of the others.
+/// A member whose keys are all known and were looked up in the samples of the others.
 pub(super) struct Hub {
     pub(super) member: usize,
-    /// By member: the number of values that pairs of the hub's rows and its rows are spread over.
+    /// For each member, the number of values over which pairs of the hub's rows and its rows spread.
     pub(super) domains: Vec<f64>,
 }
 
 /// A conjunct over two or more relations that isn't in a class.
 pub(super) struct Predicate {
-    /// The relations that must be joined before it is evaluated: those that it uses, and those that these wait for.
+    /// The relations that must be joined before it can be evaluated: those that it uses, and those that they depend on.
     pub(super) relations: RelationSet,
     pub(super) expr: Expr,
     pub(super) selectivity: f64,
-    /// For an equality with disjoint sides: what each of them needs.
+    /// For an equality with disjoint sides: the relations that each side needs.
     pub(super) key: Option<(RelationSet, RelationSet)>,
 }
 
@@ -83,12 +83,12 @@ pub(super) struct Predicate {
 pub(super) struct Operator {
     pub(super) operation: Operation,
     pub(super) conditions: Vec<Expr>,
-    /// What its left side must contain at least.
+    /// Relations that its left side must contain.
     pub(super) left: RelationSet,
-    /// What its right side must contain at least.
+    /// Relations that its right side must contain.
     pub(super) right: RelationSet,
     pub(super) rules: Vec<Rule>,
-    /// The factor by which it multiplies the rows of its left side.
+    /// Factor by which it multiplies the rows of its left side.
     pub(super) factor: f64,
 }
 
@@ -103,7 +103,7 @@ impl Operator {
 pub(super) enum Step {
     /// By an inner join.
     Inner,
-    /// By an operator, by position, the first set on its left side or on its right.
+    /// By the operator at this position, with the first set on its left side or, if swapped, on its right.
     Operator { at: usize, is_swapped: bool },
 }
 
@@ -114,20 +114,20 @@ pub(super) struct JoinGraph {
     pub(super) classes: Vec<KeyClass>,
     pub(super) predicates: Vec<Predicate>,
     pub(super) operators: Vec<Operator>,
-    /// Conjuncts without any column, for the very top.
+    /// Conjuncts without columns, to be evaluated at the very top.
     pub(super) constants: Vec<Expr>,
-    /// Relations by relation: those that an edge links to it alone.
+    /// For each relation, those that an edge links to it alone.
     pub(super) neighbors: Vec<RelationSet>,
     /// Edges of more than two relations.
     pub(super) hyperedges: Vec<(RelationSet, RelationSet)>,
-    /// Edges between parts that aren't connected otherwise: cross products.
+    /// Edges between parts that aren't otherwise connected: cross products.
     pub(super) products: Vec<(RelationSet, RelationSet)>,
-    /// Largest sets of relations that edges connect.
+    /// Maximal sets of relations connected by edges.
     pub(super) components: Vec<RelationSet>,
 }
 
 impl JoinGraph {
-    /// How two disjoint joined sets can be joined next; `None` if they can't.
+    /// Returns how two disjoint joined sets can be joined next; `None` if they can't.
     pub(super) fn step(&self, a: RelationSet, b: RelationSet) -> Option<Step> {
         let set = a | b;
         let mut step = None;
@@ -147,18 +147,18 @@ impl JoinGraph {
         step.or_else(|| (self.is_linked(a, b) || self.is_product(a, b)).then_some(Step::Inner))
     }
 
-    /// True if a key class or a predicate links the sets.
+    /// Returns true if a key class or a predicate links the sets.
     pub(super) fn is_linked(&self, a: RelationSet, b: RelationSet) -> bool {
         let is_split = |set: RelationSet| set & !(a | b) == 0 && set & a != 0 && set & b != 0;
         self.has_class_key(a, b) || self.predicates.iter().any(|predicate| is_split(predicate.relations))
     }
 
-    /// True if the sets are joined without a link between them.
+    /// Returns true if the sets are joined without a link between them.
     pub(super) fn is_product(&self, a: RelationSet, b: RelationSet) -> bool {
         self.products.iter().any(|&edge| connects(edge, a, b))
     }
 
-    /// True if rows of the sets can be found by keys.
+    /// Returns true if the join of the sets can use a hash table on keys.
     pub(super) fn has_key(&self, a: RelationSet, b: RelationSet) -> bool {
         self.has_class_key(a, b)
             || self.predicates.iter().any(|predicate| predicate.key.is_some_and(|key| connects(key, a, b)))
@@ -168,7 +168,8 @@ impl JoinGraph {
         self.classes.iter().any(|class| class.relations & a != 0 && class.relations & b != 0)
     }
 
-    /// Relations outside a set that edges lead to; for a hyperedge, only the first one. None of `excluded`.
+    /// Returns the relations outside a set to which its edges lead, without those in `excluded`; for a hyperedge, only
+    /// the first one.
     pub(super) fn neighborhood(&self, set: RelationSet, excluded: RelationSet) -> RelationSet {
         let closed = set | excluded;
         let simple = bits(set).fold(0, |all, relation| all | self.neighbors[relation]) & !closed;
@@ -193,7 +194,7 @@ impl JoinGraph {
     }
 }
 
-/// Does an edge connect two sets?
+/// Returns true if an edge connects two sets.
 fn connects(edge: (RelationSet, RelationSet), a: RelationSet, b: RelationSet) -> bool {
     let is_in = |part: RelationSet, set: RelationSet| part & !set == 0;
     (is_in(edge.0, a) && is_in(edge.1, b)) || (is_in(edge.0, b) && is_in(edge.1, a))

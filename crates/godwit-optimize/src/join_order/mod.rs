@@ -1,4 +1,4 @@
-//! Join order: takes trees of joins apart and puts them together again in the cheapest order.
+//! Join order: takes trees of joins apart and reassembles them in the cheapest order.
 //!
 //! ```text
 //!   plan ── region ──► Region ── graph ──► JoinGraph ── enumerate ──► JoinTree ── rebuild ──► plan
@@ -8,15 +8,15 @@
 //!                                         operators: outer, semi and anti joins, with what they conflict with
 //! ```
 //!
-//! A *region* is a maximal tree of inner, outer, semi and anti joins, with the filters and choices of columns between them.
-//! Anything else is a *relation* of the region: a scan, an aggregation, a mark join; and also subtrees that must be
-//! joined as a whole before the rest, such as inner joins on the NULL side of an outer one, which are a region of their
-//! own.
+//! A *region* is a maximal tree of inner, outer, semi and anti joins, with the filters and choices of columns between
+//! them. Anything else is a *relation* of the region: a scan, an aggregation, a mark join; or a subtree that must be
+//! joined as a whole before the rest, such as inner joins on the NULL side of an outer one, which form a region
+//! themselves.
 //!
-//! Inner joins commute with everything that their predicates allow; what outer, semi and anti joins allow is in `conflict`.
-//! Up to [`EXACT_RELATIONS_MAX`] relations the best bushy tree is found by dynamic programming over connected subgraphs;
-//! larger graphs are searched along some lines (`enumerate`); beyond [`RELATIONS_MAX`] the written order stays. In every
-//! join of the result the right input is the build side; for outer, semi and anti joins see `build_side`.
+//! Inner joins can be reordered wherever their predicates allow; `conflict` determines what outer, semi and anti joins
+//! allow. Up to [`EXACT_RELATIONS_MAX`] relations, dynamic programming over connected subgraphs finds the best bushy
+//! tree; larger graphs are searched along lines (`enumerate`); beyond [`RELATIONS_MAX`] the written order stays. In
+//! every join of the result the right input is the build side; for outer, semi and anti joins see `build_side`.
 //!
 //! The walk recurses along inputs: the caller's stack must hold the depth of the plan.
 
@@ -42,19 +42,19 @@ use godwit_plan::{Expr, ExprKind, Node, NodeId, Plan, Project};
 use crate::estimate::Estimates;
 use region::Region;
 
-/// Largest graph whose order is found by dynamic programming; the number of its steps grows with 3^relations.
+/// Largest graph ordered by dynamic programming; the number of steps grows with 3^relations.
 const EXACT_RELATIONS_MAX: usize = 12;
 
 /// Largest graph that is reordered at all: sets of relations are bits of a `u64`.
 const RELATIONS_MAX: usize = 64;
 
-/// In which order the tables of joins are joined.
+/// Order in which tables are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum JoinOrder {
     /// The cheapest one by estimates.
     #[default]
     Cost,
-    /// As written, from left to right; each is the build side of its join.
+    /// As written, from left to right; each further table is the build side of its join.
     Written,
 }
 
@@ -63,7 +63,7 @@ impl Named for JoinOrder {
 }
 
 /// Puts all joins of a plan, including those in shared plans and subqueries, into this order, and chooses build sides.
-/// `check` is asked now and then whether to go on.
+/// Calls `check` now and then, which fails if the statement is to stop.
 pub fn order_joins(plan: &mut Plan, order: JoinOrder, check: &dyn Fn() -> Result<()>) -> Result<()> {
     let estimates = Estimates::new(plan);
     let mut orderer = Orderer { plan, estimates, order, check };
@@ -78,7 +78,7 @@ pub fn order_joins(plan: &mut Plan, order: JoinOrder, check: &dyn Fn() -> Result
     Ok(())
 }
 
-/// Walks a plan.
+/// Orders the joins of a plan while walking it.
 struct Orderer<'a> {
     plan: &'a mut Plan,
     estimates: Estimates,
@@ -130,7 +130,7 @@ impl Orderer<'_> {
         Ok(self.plan.add(Node::Project(Project { input: root, columns })))
     }
 
-    /// The region as it is written, over new leaves.
+    /// Rebuilds the region as written, over new leaves.
     fn keep(&mut self, id: NodeId, leaves: &HashMap<NodeId, NodeId>) -> Result<NodeId> {
         if let Some(leaf) = leaves.get(&id) {
             return Ok(*leaf);
@@ -140,7 +140,7 @@ impl Orderer<'_> {
         self.over(id, inputs)
     }
 
-    /// A node over other inputs, with its subqueries ordered, and its build side chosen if it is a join.
+    /// Rebuilds a node over other inputs, with its subqueries ordered, and its build side chosen if it is a join.
     fn over(&mut self, id: NodeId, inputs: Vec<NodeId>) -> Result<NodeId> {
         let node = self.plan.node(id);
         let mut has_subquery = false;

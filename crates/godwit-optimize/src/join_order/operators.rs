@@ -1,4 +1,5 @@
-//! The operators of a join graph: what their sides need, how they multiply rows, and what waits for them.
+//! The operators of a join graph: the requirements of their sides, their effect on cardinality, and what has to wait
+//! for them.
 
 use std::rc::Rc;
 
@@ -10,7 +11,7 @@ use super::owners::Owners;
 use super::region::{Part, WrittenOperator};
 use crate::estimate::{Matches, NodeEstimate, unmatched_share};
 
-/// Adds the operators of a region. Returns the relations as seen from above: with the NULLs of outer joins.
+/// Adds the operators of a region. Returns the relations as seen from above, with the NULLs of outer joins.
 pub(super) fn add_operators(
     graph: &mut JoinGraph,
     written: Vec<WrittenOperator>,
@@ -51,7 +52,7 @@ pub(super) fn add_operators(
     filled
 }
 
-/// What the sides of an operator must contain, and the rules that it obeys.
+/// Relations that the sides of an operator must contain, and the rules that it obeys.
 struct Limits {
     left: RelationSet,
     right: RelationSet,
@@ -69,7 +70,7 @@ fn limits_of(written: &[WrittenOperator], owners: &Owners) -> Vec<Limits> {
         let (of_left, of_right): (Vec<Rule>, Vec<Rule>) = (of_left.collect(), of_right.collect());
         let left = closure(used_of(own.left, own.used), &of_left);
         let right = closure(used_of(own.right, own.used), &of_right);
-        // What both sides contain in any case needs no rule.
+        // Relations that both sides contain anyway need no rule.
         let is_open = |rule: &Rule| rule.then_all & !(left | right) != 0;
         Limits { left, right, rules: of_left.into_iter().chain(of_right).filter(is_open).collect() }
     });
@@ -87,12 +88,12 @@ fn placed<'w>(written: &'w [WrittenOperator], owners: &Owners) -> Vec<Placed<'w>
     placed.collect()
 }
 
-/// The rules for conjuncts and cross products: uses of a NULL side wait for the outer join.
+/// Returns the rules for conjuncts and cross products: uses of a NULL side wait for the outer join.
 pub(super) fn rules_of_conjuncts(written: &[WrittenOperator], owners: &Owners) -> Vec<Rule> {
     placed(written, owners).iter().flat_map(rules_of_inner_above).collect()
 }
 
-/// All combinations of rows of some relations.
+/// Estimates all combinations of rows of some relations.
 pub(super) fn combinations_of(set: RelationSet, relations: &[Rc<NodeEstimate>]) -> NodeEstimate {
     let estimates = bits(set).map(|at| Rc::clone(&relations[at]));
     let all = estimates.reduce(|all, next| Rc::new(NodeEstimate::of_pairs(&all, &next)));

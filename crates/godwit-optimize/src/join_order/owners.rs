@@ -1,4 +1,4 @@
-//! Which relation a column belongs to.
+//! The relation that each column belongs to.
 
 use godwit_plan::{ColumnId, Expr, NodeId, Plan};
 
@@ -24,7 +24,7 @@ impl Owners {
         self.relations[column.index()].map_or(0, one)
     }
 
-    /// The relations whose columns an expression uses.
+    /// Returns the relations whose columns an expression uses.
     pub(super) fn of_expr(&self, expr: &Expr) -> RelationSet {
         match expr.as_column() {
             Some(column) => self.of_column(column),

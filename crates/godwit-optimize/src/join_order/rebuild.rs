@@ -1,4 +1,4 @@
-//! A join tree back to a plan: each predicate at the lowest join that has all its relations.
+//! From a join tree back to a plan: each predicate goes to the lowest join that has all its relations.
 
 use godwit_plan::{Comparison, Expr, Join, JoinKind, Node, NodeId, Plan};
 
@@ -8,7 +8,7 @@ use super::enumerate::JoinTree;
 use super::graph::{JoinGraph, RelationSet, Step, one};
 use crate::estimate::Estimates;
 
-/// The plan of a join tree.
+/// Builds the plan of a join tree.
 pub(super) fn rebuild(plan: &mut Plan, estimates: &Estimates, graph: &JoinGraph, tree: &JoinTree) -> NodeId {
     let (root, _) = rebuild_set(plan, estimates, graph, tree);
     if graph.constants.is_empty() {
@@ -45,7 +45,7 @@ fn rebuild_set(plan: &mut Plan, estimates: &Estimates, graph: &JoinGraph, tree: 
     (node, left_set | right_set)
 }
 
-/// Conjuncts that can be evaluated once two sets are joined.
+/// Returns the conjuncts that can be evaluated once two sets are joined.
 fn new_conjuncts(graph: &JoinGraph, left_set: RelationSet, right_set: RelationSet) -> Vec<Expr> {
     let mut conjuncts = Vec::new();
     for class in &graph.classes {

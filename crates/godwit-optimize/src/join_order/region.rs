@@ -1,4 +1,4 @@
-//! Regions: nodes of a plan that are joined in an order that can be chosen.
+//! Regions: nodes of a plan whose join order can be chosen.
 //!
 //! ```text
 //!        ⨝ p(a,d)                 conjuncts  p(a,d), q(a,b)
@@ -10,9 +10,9 @@
 //! a   b
 //! ```
 //!
-//! Inner joins and filters dissolve into conjuncts, wherever they are above or on the left of other joins. On the NULL
+//! Inner joins and filters dissolve into conjuncts wherever they are above other joins or on their left. On the NULL
 //! side of an outer join, on both sides of a full one and on the right of a semi or anti join they don't: such a
-//! subtree must be joined as a whole, so it is a leaf, and a region of its own.
+//! subtree must be joined as a whole, so it is a leaf, and a region itself.
 
 use std::ops::Range;
 
@@ -24,19 +24,19 @@ use super::graph::{RelationSet, one};
 /// A tree of joins, taken apart.
 #[derive(Default)]
 pub(super) struct Region {
-    /// What is joined.
+    /// Nodes to be joined.
     pub(super) leaves: Vec<NodeId>,
-    /// What must be TRUE in all rows of the result.
+    /// Conditions that must be TRUE in all rows of the result.
     pub(super) conjuncts: Vec<Expr>,
-    /// Joins that aren't inner ones, each behind those below it.
+    /// Joins other than inner joins, each after those below it.
     pub(super) operators: Vec<WrittenOperator>,
     /// Leaves that aren't below the NULL side of an outer join or the right side of a semi or anti join.
     pub(super) free: RelationSet,
-    /// There was a node that left out columns.
+    /// True if a node dropped columns.
     pub(super) has_dropped_columns: bool,
 }
 
-/// An outer, semi or anti join where it is written.
+/// An outer, semi or anti join as written.
 pub(super) struct WrittenOperator {
     pub(super) operation: Operation,
     pub(super) conditions: Vec<Expr>,
@@ -57,14 +57,14 @@ pub(super) struct Part {
 /// The position of a node in a region.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// Its rows are those of the result, except for those that semi and anti joins drop.
+    /// Its rows are those of the result, apart from rows that semi and anti joins drop.
     Free,
     /// Inner joins must stay here.
     Fixed,
 }
 
 impl Region {
-    /// The region below a node; `None` if the node isn't part of one.
+    /// Collects the region below a node; `None` if the node isn't part of one.
     pub(super) fn collect(plan: &Plan, root: NodeId) -> Option<Self> {
         if !is_region(plan, root, Place::Free) {
             return None;
@@ -74,7 +74,7 @@ impl Region {
         Some(region)
     }
 
-    /// All of its expressions.
+    /// Iterates over all of its expressions.
     pub(super) fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
         let operators = self.operators.iter_mut().flat_map(|operator| &mut operator.conditions);
         self.conjuncts.iter_mut().chain(operators)
@@ -141,7 +141,7 @@ impl Region {
     }
 }
 
-/// Is a node in this place part of a region?
+/// Returns true if a node in this place is part of a region.
 fn is_region(plan: &Plan, mut id: NodeId, place: Place) -> bool {
     loop {
         match plan.node(id) {
@@ -165,12 +165,13 @@ fn is_volatile(conditions: &[Expr]) -> bool {
     conditions.iter().any(Expr::is_volatile)
 }
 
-/// True if all columns are passed on.
+/// Returns true if the projection only passes columns on.
 fn is_choice(project: &Project) -> bool {
     project.columns.iter().all(|(column, expr)| expr.as_column() == Some(*column))
 }
 
-/// The operation of a join with its left and right input, where right joins are left ones; `None` for an inner join.
+/// Returns the operation of a join with its left and right input, treating right joins as left ones; `None` for an
+/// inner join.
 fn operation(join: &Join) -> Option<(Operation, NodeId, NodeId)> {
     Some(match join.kind {
         JoinKind::Left => (Operation::Left, join.left, join.right),

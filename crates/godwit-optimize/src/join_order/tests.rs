@@ -16,7 +16,7 @@ fn go_on() -> Result<()> {
     Ok(())
 }
 
-/// The plan with its joins in the cheapest order.
+/// Returns the plan with its joins in the cheapest order.
 fn ordered(mut plan: Plan) -> Plan {
     order_joins(&mut plan, JoinOrder::Cost, &go_on).expect("nothing can fail");
     plan
@@ -32,7 +32,7 @@ fn nodes_below(plan: &Plan, node: NodeId) -> Vec<NodeId> {
     all
 }
 
-/// All joins of a plan, from the top.
+/// Returns all joins of a plan, from the top.
 fn joins(plan: &Plan) -> Vec<Join> {
     let nodes = nodes_below(plan, plan.root.expect("the plan is whole"));
     let join = |id| match plan.node(id) {
@@ -42,7 +42,7 @@ fn joins(plan: &Plan) -> Vec<Join> {
     nodes.into_iter().filter_map(join).collect()
 }
 
-/// Names of the tables below a node, sorted.
+/// Returns the names of the tables below a node, sorted.
 fn tables(plan: &Plan, node: NodeId) -> Vec<String> {
     let table = |id: NodeId| match plan.node(id) {
         Node::Scan(scan) => Some(scan.relation.name().to_owned()),

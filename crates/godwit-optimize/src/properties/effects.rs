@@ -1,8 +1,8 @@
-//! Side effects and costs of expressions: whether their value differs with each evaluation, and how expensive they are.
+//! Side effects and costs of expressions: whether they are volatile, and how expensive they are.
 
 use godwit_plan::{Expr, ExprKind, Node, NodeId, Plan, Volatility};
 
-/// True if an expression, or the plan of a subquery in it, has a different value with each evaluation.
+/// Returns true if an expression, or the plan of a subquery in it, gives a different value with each evaluation.
 pub fn is_volatile(plan: &Plan, expr: &Expr) -> bool {
     let mut subqueries = Vec::new();
     let own = expr.any(|part| match &part.kind {
@@ -16,8 +16,8 @@ pub fn is_volatile(plan: &Plan, expr: &Expr) -> bool {
     own || subqueries.into_iter().any(|subquery| has_volatile(plan, subquery))
 }
 
-/// True if evaluating a plan twice may give different rows: an expression in it is volatile, or it picks rows at
-/// random.
+/// Returns true if evaluating a plan twice may give different rows: an expression in it is volatile, or it picks rows
+/// at random.
 ///
 /// A shared plan is evaluated once, no matter how often it is used.
 fn has_volatile(plan: &Plan, root: NodeId) -> bool {
@@ -39,14 +39,14 @@ fn has_volatile(plan: &Plan, root: NodeId) -> bool {
     false
 }
 
-/// True if a node by itself, whatever its inputs and subqueries are, may give different rows each time.
+/// Returns true if a node by itself, regardless of its inputs and subqueries, may give different rows each time.
 pub fn is_volatile_node(node: &Node) -> bool {
     let mut volatile = matches!(node, Node::Sample(sample) if sample.seed.is_none());
     node.for_each_expr(&mut |expr| volatile |= expr.is_volatile());
     volatile
 }
 
-/// Number of operations: a rough measure of what evaluating it once more costs.
+/// Returns the number of operations: a rough measure of the cost of evaluating it once more.
 pub fn weight(expr: &Expr) -> usize {
     let mut operations = 0;
     expr.for_each(&mut |part| {

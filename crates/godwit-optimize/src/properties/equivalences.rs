@@ -1,8 +1,8 @@
-//! What conditions make equal.
+//! Columns that conditions make equal.
 //!
 //! `a = b` and `b = c` put a, b and c into a class; `a = 1` binds it to a constant. In rows for which all conditions
-//! are TRUE the columns of a class are equal and not NULL. `a IS NOT DISTINCT FROM b` is kept apart: there both may be
-//! NULL.
+//! are TRUE, the columns of a class are equal and not NULL. `a IS NOT DISTINCT FROM b` is kept separate, since there
+//! both may be NULL.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ struct Class {
 }
 
 impl Equivalences {
-    /// The columns that these conjuncts make equal.
+    /// Returns the columns that these conjuncts make equal.
     pub fn of<'e>(conditions: impl IntoIterator<Item = &'e Expr>) -> Self {
         let mut all = Self::default();
         for condition in conditions {
@@ -37,7 +37,7 @@ impl Equivalences {
         all
     }
 
-    /// The columns that are equal to a column, itself among them; only itself if nothing is known.
+    /// Returns the columns equal to a column, including itself; only itself if nothing is known.
     pub fn equal_to(&self, column: ColumnId) -> Vec<ColumnId> {
         match self.class_of.get(&column) {
             Some(&class) => self.classes[class].columns.clone(),
@@ -45,7 +45,7 @@ impl Equivalences {
         }
     }
 
-    /// The columns that are equal to constants.
+    /// Returns the columns that are equal to constants.
     pub fn constant_columns(&self) -> ColumnSet {
         let bound = self.classes.iter().filter(|class| class.constant.is_some());
         bound.flat_map(|class| class.columns.iter().copied()).collect()
@@ -58,7 +58,7 @@ impl Equivalences {
         })
     }
 
-    /// The smaller class goes into the larger: each column moves a logarithmic number of times.
+    /// Merges the smaller class into the larger, so that each column moves a logarithmic number of times.
     fn join(&mut self, a: ColumnId, b: ColumnId) {
         let (a, b) = (self.class(a), self.class(b));
         if a == b {

@@ -1,4 +1,4 @@
-//! Keys: sets of columns that no two rows agree in, where NULL counts as a value. The empty set is a key of nodes with
+//! Keys: sets of columns in which no two rows agree, where NULL counts as a value. The empty set is a key of nodes with
 //! at most one row.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use super::{Equivalences, Properties};
 const KEYS_MAX: usize = 8;
 
 impl Properties {
-    /// Keys of a node's rows: not all, but the short ones first found.
+    /// Returns keys of a node's rows: not all, but the first short ones found.
     pub fn keys(&mut self, plan: &Plan, id: NodeId) -> Rc<[ColumnSet]> {
         if let Some(known) = self.keys.get(&id) {
             return Rc::clone(known);
@@ -34,12 +34,12 @@ impl Properties {
         keys
     }
 
-    /// True if no two rows agree in all these columns.
+    /// Returns true if no two rows agree in all these columns.
     pub fn is_unique(&mut self, plan: &Plan, id: NodeId, columns: &ColumnSet) -> bool {
         self.keys(plan, id).iter().any(|key| key.is_subset(columns))
     }
 
-    /// True if no row of the left side has more than one partner on the right.
+    /// Returns true if no row of the left side has more than one match on the right.
     pub fn right_is_unique(&mut self, plan: &Plan, join: &Join) -> bool {
         let left = self.outputs(plan, join.left);
         let right = self.outputs(plan, join.right);
@@ -131,7 +131,7 @@ impl Properties {
         keys.extend(left.iter().flat_map(|left| right.iter().map(move |right| left.union(right))));
         match join.kind {
             JoinKind::Inner => reduced(keys, &join.conditions),
-            // Rows without a partner come from both sides, and the NULLs of one kind may equal those of the other.
+            // Rows without a match come from both sides, and the NULLs of one kind may equal those of the other.
             JoinKind::Full => Vec::new(),
             _ => keys,
         }
@@ -166,7 +166,7 @@ fn are_distinct(sets: &[Vec<usize>]) -> bool {
     sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// The columns of one side that conditions make equal to expressions over the other, and to constants.
+/// Returns the columns of one side that conditions make equal to constants or to expressions over the other side.
 fn bound_columns(conditions: &[Expr], own: &ColumnSet, other: &ColumnSet) -> ColumnSet {
     let mut bound = ColumnSet::new();
     for condition in conditions {
@@ -180,13 +180,13 @@ fn bound_columns(conditions: &[Expr], own: &ColumnSet, other: &ColumnSet) -> Col
     bound
 }
 
-/// Keys without the columns that conditions bind to constants.
+/// Returns keys without the columns that conditions bind to constants.
 fn reduced(keys: Vec<ColumnSet>, conditions: &[Expr]) -> Vec<ColumnSet> {
     let constants = Equivalences::of(conditions).constant_columns();
     keys.into_iter().map(|key| key.difference(&constants)).collect()
 }
 
-/// Keys whose columns all have a name.
+/// Returns the keys whose columns all have a name, renamed.
 fn renamed(keys: &[ColumnSet], names: &HashMap<ColumnId, ColumnId>) -> Vec<ColumnSet> {
     keys.iter().filter_map(|key| key.iter().map(|column| names.get(&column).copied()).collect()).collect()
 }

@@ -1,19 +1,19 @@
-//! What is known about the rows of a node, beyond what the node itself says.
+//! What is known about the rows of a node, beyond what the node itself states.
 //!
-//! Everything here is computed when it is first asked for, from the inputs up, and kept by [`NodeId`]: nodes never
-//! change, so what is known about one stays true. A pass that puts another root in the place of a shared plan's doesn't
-//! change its rows, so what is known about its uses stays true as well.
+//! Everything here is computed on demand, from the inputs up, and cached by [`NodeId`]: nodes never change, so the
+//! properties of a node stay true. A pass that replaces the root of a shared plan doesn't change its rows, so the
+//! properties of its uses stay true as well.
 //!
-//! | property | says |
+//! | property | meaning |
 //! |---|---|
 //! | [`outputs`](Properties::outputs) | the columns of the rows, as a set |
-//! | [`nullable`](Properties::nullable) | the columns that may be NULL by what nodes make |
-//! | [`nullable_behind_conditions`](Properties::nullable_behind_conditions) | also by conditions |
-//! | [`keys`](Properties::keys) | sets of columns that no two rows agree in |
+//! | [`nullable`](Properties::nullable) | the columns that may be NULL judging by the nodes that make them |
+//! | [`nullable_behind_conditions`](Properties::nullable_behind_conditions) | the same, also considering conditions |
+//! | [`keys`](Properties::keys) | sets of columns in which no two rows agree |
 //! | [`Equivalences`] | columns and constants that conditions make equal |
 //! | [`Ranges`] | proven bounds of integer-like columns |
-//! | [`rejects_nulls`] | a condition isn't TRUE if some columns are NULL |
-//! | [`effects`] | volatile or not, and how costly |
+//! | [`rejects_nulls`] | whether a condition isn't TRUE if some columns are NULL |
+//! | [`effects`] | whether it is volatile, and how costly |
 
 pub mod effects;
 mod equivalences;
@@ -43,7 +43,7 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// The columns of a node's rows.
+    /// Returns the columns of a node's rows.
     pub fn outputs(&mut self, plan: &Plan, id: NodeId) -> Rc<ColumnSet> {
         if let Some(known) = self.outputs.get(&id) {
             return Rc::clone(known);
@@ -78,7 +78,7 @@ impl Properties {
         }
     }
 
-    /// The columns of all inputs of a node: those that its expressions may use, beside free ones.
+    /// Returns the columns of all inputs of a node: those that its expressions may use, besides free ones.
     pub fn inputs(&mut self, plan: &Plan, id: NodeId) -> ColumnSet {
         let mut all = ColumnSet::new();
         for input in plan.node(id).inputs() {
@@ -88,7 +88,7 @@ impl Properties {
     }
 }
 
-/// True for joins whose rows have the columns of both sides.
+/// Returns true for joins whose rows have the columns of both sides.
 fn is_pairs(kind: &JoinKind) -> bool {
     matches!(
         kind,

@@ -1,4 +1,4 @@
-//! Which values may be NULL, and which conditions reject NULLs.
+//! Values that may be NULL, and conditions that reject NULLs.
 
 use std::rc::Rc;
 
@@ -7,26 +7,26 @@ use godwit_types::{SqlType, Value};
 
 use super::{Properties, is_pairs};
 
-/// What is taken into account to find columns that aren't NULL.
+/// Evidence considered to find columns that aren't NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Basis {
-    /// What nodes make.
+    /// Only the structure of the plan.
     Structure,
     /// Conditions as well.
     Conditions,
 }
 
 impl Properties {
-    /// The columns of a node that may be NULL in its rows, whatever conditions say. This is more precise than
-    /// [`Plan::nullable_columns`], as the inputs of expressions are taken into account.
+    /// Returns the columns of a node that may be NULL in its rows, regardless of conditions. This is more precise than
+    /// [`Plan::nullable_columns`], since it considers the inputs of expressions.
     ///
-    /// This is what may be noted in expressions ([`Expr::nullable`]): they are moved to where a condition doesn't hold
-    /// yet.
+    /// This is what may be recorded in expressions ([`Expr::nullable`]): they are moved to places where a condition
+    /// doesn't hold yet.
     pub fn nullable(&mut self, plan: &Plan, id: NodeId) -> Rc<ColumnSet> {
         self.nullable_by(plan, id, Basis::Structure)
     }
 
-    /// The columns of a node that may be NULL in its rows: those in which conditions lose rows with NULL are left out.
+    /// Returns the columns of a node that may be NULL in its rows, except those for which conditions reject NULLs.
     pub fn nullable_behind_conditions(&mut self, plan: &Plan, id: NodeId) -> Rc<ColumnSet> {
         self.nullable_by(plan, id, Basis::Conditions)
     }
@@ -109,8 +109,7 @@ impl Properties {
     }
 }
 
-/// Without the columns that aren't NULL in rows for which all conditions are TRUE, if conditions are taken into
-/// account.
+/// Removes the columns that aren't NULL in rows for which all conditions are TRUE, if conditions are considered.
 fn without_rejected(mut nullable: ColumnSet, conditions: &[Expr], basis: Basis) -> ColumnSet {
     for condition in conditions.iter().filter(|_| basis == Basis::Conditions) {
         for column in condition.columns().iter() {
@@ -122,7 +121,8 @@ fn without_rejected(mut nullable: ColumnSet, conditions: &[Expr], basis: Basis) 
     nullable
 }
 
-/// May an expression be NULL, given `of_column` for columns? Where it doesn't know, the column's own flag counts.
+/// Returns true if an expression may be NULL, given `of_column` for columns; where that returns `None`, the column's
+/// own flag counts.
 pub fn may_be_null(expr: &Expr, of_column: &dyn Fn(ColumnId) -> Option<bool>) -> bool {
     match &expr.kind {
         ExprKind::Column(column) => of_column(*column).unwrap_or(expr.nullable),
@@ -131,7 +131,7 @@ pub fn may_be_null(expr: &Expr, of_column: &dyn Fn(ColumnId) -> Option<bool>) ->
     }
 }
 
-/// May an expression be NULL, given the same for its parts?
+/// Returns true if an expression may be NULL, given the same for its parts.
 pub(crate) fn nullable_by(expr: &Expr, part: &mut dyn FnMut(&Expr) -> bool) -> bool {
     let mut any = |parts: &[Expr]| parts.iter().any(&mut *part);
     match &expr.kind {
@@ -159,7 +159,7 @@ pub(crate) fn nullable_by(expr: &Expr, part: &mut dyn FnMut(&Expr) -> bool) -> b
     }
 }
 
-/// True if the condition isn't TRUE in any row in which all these columns are NULL.
+/// Returns true if the condition isn't TRUE in any row in which all these columns are NULL.
 pub fn rejects_nulls(condition: &Expr, columns: &ColumnSet) -> bool {
     outcomes(condition, columns) & TRUE == 0
 }
@@ -173,11 +173,11 @@ const FALSE: Outcomes = 2;
 const TRUE: Outcomes = 4;
 const SOME: Outcomes = FALSE | TRUE;
 
-/// What an expression may be where some columns are NULL.
+/// Returns the possible values of an expression when some columns are NULL.
 fn outcomes(expr: &Expr, columns: &ColumnSet) -> Outcomes {
     let any_value = if expr.nullable { SOME | NULL } else { SOME };
     let of = |expr: &Expr| outcomes(expr, columns);
-    // NULL for sure if one of the parts is.
+    // Certainly NULL if one of the parts is.
     let strict = |parts: &mut dyn Iterator<Item = &Expr>| {
         let parts: Outcomes = parts.map(of).fold(SOME, |all, part| match part {
             NULL => NULL,

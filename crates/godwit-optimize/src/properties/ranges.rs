@@ -1,25 +1,25 @@
 //! Proven bounds of columns.
 //!
-//! A column's id is the same value wherever it is, so the bounds of a table's column hold for the id in the whole plan:
-//! outer joins add NULLs, and bounds are those of the other values.
+//! A column's id denotes the same value everywhere, so the bounds of a table's column hold for that id in the whole
+//! plan; outer joins add NULLs, and bounds describe the other values.
 
 use std::collections::HashMap;
 
 use godwit_plan::{ColumnId, Node, NodeId, Plan, ValueRange};
 
-/// Bounds by column. They are those of integers, unscaled decimals, days, and ticks.
+/// Bounds by column, as integers, unscaled decimals, days or ticks.
 #[derive(Debug, Default)]
 pub struct Ranges {
     of: HashMap<ColumnId, ValueRange>,
 }
 
 impl Ranges {
-    /// The bounds of a column.
+    /// Returns the bounds of a column.
     pub fn get(&self, column: ColumnId) -> Option<ValueRange> {
         self.of.get(&column).copied()
     }
 
-    /// Adds the bounds of the columns that a node makes; inputs come before their users.
+    /// Adds the bounds of the columns that a node makes; inputs must come before their users.
     pub fn add(&mut self, plan: &Plan, id: NodeId) {
         match plan.node(id) {
             Node::Scan(scan) => {

@@ -8,7 +8,7 @@ use godwit_types::{SqlType, Value};
 
 use super::{Equivalences, Properties, Ranges, rejects_nulls};
 
-/// A table of (key, value).
+/// Adds a table of (key, value).
 fn table(plan: &mut Plan, name: &str) -> (NodeId, [Expr; 2]) {
     let rows = vec![vec![Value::Integer(1), Value::Null], vec![Value::Integer(2), Value::Integer(7)]];
     let table = MemoryTable::new(name, &[("k", SqlType::Integer), ("v", SqlType::Integer)], rows).with_key(&[0]);
@@ -34,7 +34,7 @@ fn set<'e>(exprs: impl IntoIterator<Item = &'e Expr>) -> ColumnSet {
 #[test]
 fn keys_of_joins() {
     let cases = [
-        // A partner at most on the right: the left key is one of the pairs.
+        // At most one match on the right: the left key is a key of the pairs.
         (JoinKind::Inner, 1, 0, vec![vec![0]]),
         (JoinKind::Left, 1, 0, vec![vec![0]]),
         (JoinKind::Semi, 1, 1, vec![vec![0]]),

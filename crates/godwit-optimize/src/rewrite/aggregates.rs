@@ -1,9 +1,9 @@
-//! Aggregates with less to do.
+//! Simplification of aggregates and windows.
 //!
 //! - DISTINCT is dropped where it makes no difference: `max(DISTINCT a)`, and arguments that no two rows share.
-//! - `count(a)` is `count(*)` if a can't be NULL.
-//! - Keys that are constants or the same as others don't group; the same aggregate is computed once.
-//! - Groups of one row each, without aggregates, are the rows.
+//! - `count(a)` is `count(*)` if `a` can't be NULL.
+//! - Keys that are constants or duplicates of others don't group; identical aggregates are computed once.
+//! - Groups of one row each, without aggregates, are just the rows.
 //!
 //! Whatever is removed is restored in a projection above, under its id.
 //!
@@ -97,14 +97,13 @@ fn simplify_call(
     }
 }
 
-/// Functions whose ORDER BY is an argument, even if they claim that the order of rows matters. Only these three are
-/// known to work without it.
+/// Returns true for functions whose ORDER BY is an argument, even if they claim that the order of rows matters. Only
+/// these three are known to work without it.
 fn is_within_group(function: &AggregateFunction) -> bool {
     !matches!(&*function.name, "count" | "sum" | "min" | "max" | "avg")
 }
 
-/// Removes keys that are constants, or equal to another one. One key stays: without any, empty input would make a
-/// group.
+/// Removes keys that are constants or equal to another key. One key stays: without any, empty input would make a group.
 fn take_needless_keys(aggregate: &mut Aggregate) -> Copies {
     let mut copies = Copies::new();
     let mut seen: HashMap<Expr, ColumnId> = HashMap::new();
@@ -128,7 +127,7 @@ fn take_needless_keys(aggregate: &mut Aggregate) -> Copies {
     copies
 }
 
-/// The rows themselves, if each is a group and nothing is aggregated.
+/// Returns the rows themselves, if each is a group and nothing is aggregated.
 fn without_grouping(plan: &mut Plan, context: &mut Context<'_>, aggregate: &Aggregate) -> Option<NodeId> {
     let groups_only = aggregate.aggregates.is_empty() && aggregate.sets.is_none() && !aggregate.keys.is_empty();
     let columns: ColumnSet = aggregate.keys.iter().filter_map(|(_, key)| key.as_column()).collect();
@@ -158,7 +157,7 @@ fn take_repeated<C: Clone + Eq + std::hash::Hash>(
     copies
 }
 
-/// All columns of a node, and the copies.
+/// Adds a projection of all columns of a node, and the copies.
 fn with_copies(plan: &mut Plan, context: &mut Context<'_>, id: NodeId, copies: Copies) -> NodeId {
     if copies.is_empty() {
         return id;

@@ -8,12 +8,12 @@
 //!                             └─ Scan
 //! ```
 //!
-//! Only what is evaluated for every row in any case is moved: not what stands only in branches of CASE, behind the
-//! first operand of AND, OR or COALESCE, or in lambdas. Volatile values that have a name in an expression (LET) get a
-//! column, so that they are computed once for certain. A volatile value isn't made one with another.
+//! Only expressions that are evaluated for every row anyway are moved: not those that occur only in branches of CASE,
+//! after the first operand of AND, OR or COALESCE, or in lambdas. Volatile values that have a name in an expression
+//! (LET) get a column, so that they are certain to be computed once. Two volatile values are never merged.
 //!
-//! Bound: one walk; in a node, each part is looked at once, and repeated ones once for each other. Nodes of more than
-//! [`PARTS_MAX`] parts are skipped.
+//! Bound: one walk; in a node, each part is visited once, and repeated parts are compared with each other. Nodes of
+//! more than [`PARTS_MAX`] parts are skipped.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ use crate::properties::effects::weight;
 /// Minimum number of operations of a part: anything smaller is computed as fast as it is read.
 const OPERATIONS_MIN: usize = 2;
 
-/// Parts of the largest node that is looked at.
+/// Maximum number of parts of a node that is examined.
 const PARTS_MAX: usize = 5_000;
 
 /// Moves repeated expressions into projections.
@@ -64,7 +64,7 @@ fn share_in_node(plan: &mut Plan, context: &mut Context<'_>, id: NodeId) -> Node
     plan.add(node)
 }
 
-/// Gives volatile values of LETs columns, where they are evaluated in any case.
+/// Gives volatile values of LETs columns, where they are evaluated anyway.
 fn lift_volatile(plan: &mut Plan, id: NodeId, moved: &mut Vec<(ColumnId, Expr)>) -> NodeId {
     let Node::Project(Project { input, columns }) = plan.node(id).clone() else { return id };
     let is_lifted = |expr: &Expr| matches!(&expr.kind, ExprKind::Let { value, .. } if value.is_volatile());
@@ -83,7 +83,7 @@ fn lift_volatile(plan: &mut Plan, id: NodeId, moved: &mut Vec<(ColumnId, Expr)>)
     plan.add(Node::Project(Project { input, columns }))
 }
 
-/// The largest parts that are evaluated twice or more for every row.
+/// Returns the largest parts that are evaluated twice or more for every row.
 fn repeated_parts(node: &Node) -> Vec<Expr> {
     let mut counts: HashMap<&Expr, usize> = HashMap::new();
     let mut parts = 0;
@@ -104,7 +104,7 @@ fn repeated_parts(node: &Node) -> Vec<Expr> {
         if is_movable(expr) {
             let count = counts.entry(expr).or_default();
             *count += 1;
-            // The parts of a repeated part are already counted: they repeat only inside of it.
+            // The parts of a repeated part are already counted: they repeat only inside it.
             if *count > 1 {
                 continue;
             }
@@ -122,7 +122,7 @@ fn repeated_parts(node: &Node) -> Vec<Expr> {
     kept
 }
 
-/// The parts that are evaluated whenever the expression is.
+/// Returns the parts that are evaluated whenever the expression is.
 fn evaluated_parts(expr: &Expr) -> Vec<&Expr> {
     match &expr.kind {
         ExprKind::And(all) | ExprKind::Or(all) | ExprKind::Coalesce(all) => all.iter().take(1).collect(),

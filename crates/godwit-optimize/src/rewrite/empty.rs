@@ -1,8 +1,8 @@
 //! Subtrees without rows.
 //!
-//! A condition that is never TRUE leaves a [`Values`](Node::Values) without rows. The consequences propagate upwards: a
-//! join with nothing is nothing, an outer join with nothing adds NULLs, a union leaves it out. An aggregate without
-//! keys still has a row.
+//! A condition that is never TRUE gives a [`Values`](Node::Values) without rows. The consequences propagate upwards: a
+//! join with an empty input is empty, an outer join adds NULLs, a union drops the input. An aggregate without keys
+//! still has a row.
 //!
 //! Bound: one walk.
 
@@ -17,7 +17,7 @@ pub(crate) fn drop_empty(plan: &mut Plan, context: &mut Context<'_>) -> Result<(
     bottom_up(plan, check, &mut |plan, id| Ok(reduce(plan, context, id)))
 }
 
-/// True if a node is known to have no rows.
+/// Returns true if a node is known to have no rows.
 fn is_empty(plan: &Plan, id: NodeId) -> bool {
     matches!(plan.node(id), Node::Values(values) if values.rows.is_empty())
 }
@@ -88,7 +88,7 @@ fn reduce_set_operation(plan: &mut Plan, id: NodeId, operation: SetOperation) ->
             match inputs.len() {
                 0 => nothing_in_place_of(plan, id),
                 1 if operation.all => only(plan, &SetOperation { inputs, ..operation }, 0),
-                // DISTINCT takes two inputs to be a union, though one of them has no rows.
+                // DISTINCT expects the two inputs of a union, even if one of them has no rows.
                 1 => id,
                 _ => plan.add(Node::SetOperation(SetOperation { inputs, ..operation })),
             }
@@ -97,7 +97,7 @@ fn reduce_set_operation(plan: &mut Plan, id: NodeId, operation: SetOperation) ->
     }
 }
 
-/// The rows of one input as the rows of the whole operation.
+/// Returns the rows of one input as the rows of the whole operation.
 fn only(plan: &mut Plan, operation: &SetOperation, at: usize) -> NodeId {
     let (input, sources) = &operation.inputs[at];
     let nullable = plan.nullable_columns(*input);

@@ -6,11 +6,11 @@
 //! └─ r                                         └─ Aggregate by r.k: least := min(r.x), greatest := max(r.x)
 //! ```
 //!
-//! If there is a value that is greater than `l.x`, the greatest is; if one differs, the least or the greatest does.
-//! NULLs among the values never compare, and `min` and `max` leave them out; where all are NULL, so are both, and the
+//! If any value is greater than `l.x`, the greatest is; if any value differs, the least or the greatest does. NULLs
+//! never compare as TRUE, and `min` and `max` skip them; if all values are NULL, so are both extremes, and the
 //! comparison isn't TRUE. So each key occurs once, however many rows have it. Floats are skipped, since extremes treat
-//! NaN differently; so are joins whose left rows build (`RightSemi`, `RightAnti`): there the executor leaves the
-//! extremes with the build rows, which costs less than a group for each key.
+//! NaN differently; so are joins whose left side is the build side (`RightSemi`, `RightAnti`): there the executor keeps
+//! the extremes with the build rows, which costs less than a group for each key.
 //!
 //! Bound: one walk.
 
@@ -42,7 +42,7 @@ pub(crate) fn use_extremes(plan: &mut Plan, context: &mut Context<'_>) -> Result
 struct Parts {
     /// (comparison, expression of the left side, of the right side).
     keys: Vec<(Comparison, Expr, Expr)>,
-    /// `left comparison right`.
+    /// Comparison of the value: `left comparison right`.
     comparison: Comparison,
     left: Expr,
     right: Expr,
@@ -83,7 +83,7 @@ fn rewrite(plan: &mut Plan, context: &mut Context<'_>, join: Join) -> Option<Nod
     Some(plan.add(Node::Join(Join { right, conditions, ..join })))
 }
 
-/// A column with the key's value; a key that is a column keeps its id.
+/// Returns a column with the key's value; a key that is a column keeps its id.
 fn key_column(plan: &mut Plan, key: &Expr) -> ColumnId {
     match key.as_column() {
         Some(column) => column,
@@ -127,7 +127,7 @@ fn split(plan: &Plan, context: &mut Context<'_>, join: &Join) -> Option<Parts> {
     allowed.then_some(Parts { keys, comparison, left, right })
 }
 
-/// Types whose extremes follow their order without exceptions.
+/// Returns true for types whose extremes follow their order without exceptions.
 fn has_extremes(ty: &SqlType) -> bool {
     ty.is_integer() || ty.is_decimal() || ty.is_datetime() || *ty == SqlType::Varchar
 }

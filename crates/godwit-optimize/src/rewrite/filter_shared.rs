@@ -1,4 +1,4 @@
-//! Shared plans without the rows that no use needs.
+//! Filtering of shared plans by what their uses need.
 //!
 //! ```text
 //! Join on a.k = b.k                          shared plan: Filter year = 2001 OR year = 2002
@@ -8,11 +8,12 @@
 //!    └─ Use of the shared plan
 //! ```
 //!
-//! A shared plan keeps its rows for all of its uses. If each of them has a condition on the same column, their disjunction holds for
-//! every row that counts, and goes below, as far down as conditions do. Those above the uses stay.
+//! A shared plan keeps its rows for all of its uses. If each use has a condition on the same column, the disjunction of
+//! these conditions holds for every row that matters and is pushed down below the shared plan. The conditions above the
+//! uses stay.
 //!
-//! Bound: each node is visited once in a round, and there are [`ROUNDS_MAX`] rounds, since a filter of one shared plan may reach the
-//! uses of another. Plans with more than [`USES_MAX`] uses are left alone.
+//! Bound: each node is visited once per round, and there are [`ROUNDS_MAX`] rounds, since a filter of one shared plan
+//! may reach the uses of another. Plans with more than [`USES_MAX`] uses are left alone.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -24,13 +25,13 @@ use super::{Context, push_filters, subquery_plans, used_shared_plans};
 /// Rounds, each of which may reach shared plans one level further down.
 const ROUNDS_MAX: usize = 3;
 
-/// Uses whose conditions are put together.
+/// Maximum number of uses whose conditions are combined.
 const USES_MAX: usize = 16;
 
-/// The needs of the uses of a shared plan: by use, its conditions on single columns of the shared plan.
+/// Requirements of the uses of a shared plan: for each use, its conditions on single columns of the shared plan.
 type Wanted = BTreeMap<SharedId, Vec<BTreeMap<ColumnId, Vec<Expr>>>>;
 
-/// Puts the conditions that all uses of a shared plan have in common below them, and pushes them down.
+/// Adds to shared plans the conditions that all of their uses have in common, and pushes them down.
 pub(crate) fn filter_shared(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let mut known: HashSet<(SharedId, Expr)> = HashSet::new();
     for _ in 0..ROUNDS_MAX {
@@ -53,7 +54,7 @@ pub(crate) fn filter_shared(plan: &mut Plan, context: &mut Context<'_>) -> Resul
     Ok(())
 }
 
-/// The disjunctions over all uses, of the columns on which each use has a condition.
+/// Returns the disjunctions over all uses, for the columns on which each use has a condition.
 fn common(mut uses: Vec<BTreeMap<ColumnId, Vec<Expr>>>) -> Vec<Expr> {
     let Some(first) = uses.pop() else { return Vec::new() };
     let of_column = |(column, conditions): (ColumnId, Vec<Expr>)| {
@@ -69,7 +70,7 @@ fn common(mut uses: Vec<BTreeMap<ColumnId, Vec<Expr>>>) -> Vec<Expr> {
     first.into_iter().filter_map(of_column).collect()
 }
 
-/// Conditions of uses, for plans that may be filtered.
+/// Collects the conditions of uses, for plans that may be filtered.
 fn wanted(plan: &Plan) -> Wanted {
     let mut wanted = Wanted::new();
     let roots = used_shared_plans(plan).into_iter().map(|id| plan.shared(id).root);
@@ -92,7 +93,7 @@ fn wanted(plan: &Plan) -> Wanted {
     wanted
 }
 
-/// The conditions on a single column of a use, as those of the shared plan's column.
+/// Returns the conditions on single columns of a use, in terms of the shared plan's columns.
 fn conditions_of(used: &Use, conditions: &[Expr]) -> BTreeMap<ColumnId, Vec<Expr>> {
     let inner: HashMap<ColumnId, ColumnId> = used.columns.iter().copied().collect();
     let mut found: BTreeMap<ColumnId, Vec<Expr>> = BTreeMap::new();

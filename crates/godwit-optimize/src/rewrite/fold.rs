@@ -1,8 +1,9 @@
 //! Constant folding.
 //!
 //! Expressions that fail (an overflow, a text that isn't a number) are left as they are: the executor raises the error
-//! when it reaches a row for which the expression is evaluated, and only then. Large values are left, too: `repeat('x',
-//! 300000000)` doesn't belong in a plan. Casts that depend on the session's time zone can't be evaluated here.
+//! when it reaches a row for which the expression is evaluated, and only then. Large values are left as well:
+//! `repeat('x', 300000000)` doesn't belong in a plan. Casts that depend on the session's time zone can't be evaluated
+//! here.
 
 use std::cmp::Ordering;
 
@@ -11,13 +12,13 @@ use godwit_types::calendar::MICROS_PER_DAY;
 use godwit_types::interval::{date_add, time_add, timestamp_add, timestamp_diff};
 use godwit_types::{Interval, SqlType, Value, cast_value, compare_values, sql_compare};
 
-/// Bytes of the largest text that becomes part of a plan.
+/// Bytes of the longest string that becomes part of a plan.
 const TEXT_MAX: usize = 64 << 10;
 
-/// Number of elements of the largest list that does.
+/// Elements of the longest list that becomes part of a plan.
 const ELEMENTS_MAX: usize = 1_024;
 
-/// The value of an expression of constants.
+/// Evaluates an expression of constants.
 pub(crate) fn fold(expr: &Expr, functions: &dyn FunctionRegistry) -> Option<Expr> {
     let value = match &expr.kind {
         ExprKind::Call(..) => functions.evaluate(is_call_of_constants(expr).then_some(expr)?)?.ok()?,
@@ -72,7 +73,7 @@ fn fold_operation(expr: &Expr) -> Option<Value> {
     }
 }
 
-/// `a comparison b`, of values of one type.
+/// Evaluates `a comparison b` for values of one type.
 pub(crate) fn compare(comparison: Comparison, a: &Value, b: &Value, ty: &SqlType) -> Option<Value> {
     let order = match comparison.is_null_safe() {
         true => compare_values(a, b, ty),
@@ -84,7 +85,7 @@ pub(crate) fn compare(comparison: Comparison, a: &Value, b: &Value, ty: &SqlType
     Some(Value::Boolean(holds(comparison, order)))
 }
 
-/// Is the comparison TRUE for values in this order?
+/// Returns true if the comparison is TRUE for values in this order.
 pub(crate) fn holds(comparison: Comparison, order: Ordering) -> bool {
     match comparison {
         Comparison::Equal | Comparison::NotDistinct => order.is_eq(),
@@ -96,7 +97,7 @@ pub(crate) fn holds(comparison: Comparison, order: Ordering) -> bool {
     }
 }
 
-/// True if a cast depends on the session's time zone.
+/// Returns true if a cast depends on the session's time zone.
 pub(crate) fn depends_on_time_zone(from: &SqlType, to: &SqlType) -> bool {
     from != to && (has_time_zone(from) || has_time_zone(to))
 }
@@ -121,7 +122,7 @@ fn negate(value: &Value, ty: &SqlType) -> Option<Value> {
     })
 }
 
-/// `None` if it fails.
+/// Evaluates an arithmetic operation; `None` if it fails.
 fn arithmetic(op: Arithmetic, a: &Value, b: &Value, ty: &SqlType) -> Option<Value> {
     match (a, b) {
         (Value::Integer(a), Value::Integer(b)) => in_range(on_integers(op, *a, *b)?, ty),
@@ -151,7 +152,7 @@ fn on_unsigned(op: Arithmetic, a: u128, b: u128) -> Option<u128> {
     }
 }
 
-/// Division by zero and overflow of floats are left to the executor.
+/// Evaluates an operation on floats; division by zero and overflow are left to the executor.
 fn on_floats(op: Arithmetic, a: f64, b: f64, ty: &SqlType) -> Option<f64> {
     let value = match op {
         Arithmetic::Add => a + b,

@@ -1,10 +1,10 @@
-//! Moves limits down, and drops orders that don't matter.
+//! Pushes limits down, and drops orders that don't matter.
 //!
-//! - A limit goes below projections, so that nothing is computed for rows that it drops, and below a sort that doesn't
-//!   depend on what they compute, too: the executor makes one operator of a limit on a sort.
+//! - A limit goes below projections, so that nothing is computed for rows that it drops; also below a sort that doesn't
+//!   depend on the projected values, since the executor makes one operator of a limit on a sort.
 //! - If only some rows of a union, or of a join that keeps all left rows, are needed, the same number suffices from
 //!   each input, or from the left side. A scan is told how many rows are enough.
-//! - A sort below an operator that doesn't look at the order of its rows is dropped.
+//! - A sort below an operator that ignores the order of its input is dropped.
 //!
 //! Bound: one visit to each node.
 
@@ -19,7 +19,7 @@ use godwit_types::Value;
 
 use super::{Context, map_subqueries, no_rows, used_columns, used_shared_plans, with_inputs};
 
-/// Moves limits down and drops sorts.
+/// Pushes limits down and drops sorts.
 pub(crate) fn push_limits(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let mut pusher = Pusher { context };
     let seen = Wanted { rows: None, order: true };
@@ -33,10 +33,10 @@ pub(crate) fn push_limits(plan: &mut Plan, context: &mut Context<'_>) -> Result<
     Ok(())
 }
 
-/// What is needed of a node's rows.
+/// Requirements on a node's rows.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
-    /// This many rows, any of them, are enough.
+    /// Number of rows that suffice, whichever they are.
     rows: Option<u64>,
     /// Whether their order matters.
     order: bool,
@@ -128,7 +128,7 @@ impl Pusher<'_, '_> {
         self.push_all(plan, id, Wanted { rows: enough, order: true })
     }
 
-    /// The limit below the projection that is below it.
+    /// Swaps a limit with the projection below it.
     fn lower(&mut self, plan: &mut Plan, limit: &Limit) -> Option<NodeId> {
         let project = match plan.node(limit.input).clone() {
             Node::Project(project) if !limit.with_ties => project,
@@ -171,7 +171,7 @@ impl Pusher<'_, '_> {
         Ok(plan.add(Node::Sort { input, keys: kept }))
     }
 
-    /// The input with a limit of its own, if a number of rows is enough.
+    /// Pushes requirements into an input, and limits the input itself if some rows suffice.
     fn push_limited(&mut self, plan: &mut Plan, input: NodeId, wanted: Wanted) -> Result<NodeId> {
         let Some(rows) = wanted.rows.and_then(|rows| i64::try_from(rows).ok()) else {
             return self.push(plan, input, wanted);
@@ -185,7 +185,7 @@ impl Pusher<'_, '_> {
     }
 }
 
-/// (offset, count), if both are known.
+/// Returns (offset, count), if both are known.
 fn rows_of(limit: &Limit) -> Option<(u64, u64)> {
     if limit.with_ties || limit.percent {
         return None;
@@ -206,7 +206,7 @@ fn passed_columns(project: &Project) -> ColumnSet {
     passed.map(|&(column, _): &(ColumnId, Expr)| column).collect()
 }
 
-/// True if a call depends on an order of rows that its own ORDER BY doesn't determine.
+/// Returns true if a call depends on an order of rows that its own ORDER BY doesn't determine.
 fn has_unordered_call(window: &Window) -> bool {
     window.calls.iter().any(|(_, call)| call.order_by.is_empty())
 }

@@ -1,8 +1,8 @@
 //! The rewriting passes, and how they walk a plan.
 //!
-//! A plan is several trees: one for each shared plan that is used, the main one, and one for each subquery in an
-//! expression. All passes go through all of them. Nodes never change: a pass makes new ones where something is
-//! different, and leaves alone what stays, so that what is known of a node by its id ([`Properties`]) stays known.
+//! A plan is several trees: the main one, one for each shared plan that is used, and one for each subquery in an
+//! expression. All passes process all of them. Nodes never change: a pass makes new ones where something changes and
+//! leaves the rest alone, so that what is known about a node by its id ([`Properties`]) stays valid.
 //!
 //! Passes that need nothing from above use [`bottom_up`], which doesn't recurse. Those that carry something down
 //! (conditions, needed columns, limits) recurse once for each level of the plan.
@@ -33,15 +33,15 @@ use godwit_plan::{
 use crate::OptimizerSettings;
 use crate::properties::Properties;
 
-/// What passes need besides the plan.
+/// Context of the passes besides the plan.
 pub(crate) struct Context<'a> {
-    /// The functions, for what a rewrite calls and for constants.
+    /// The functions, for calls that a rewrite adds and for constant folding.
     pub(crate) functions: &'a dyn FunctionRegistry,
     /// Fails when the statement is cancelled.
     pub(crate) check: &'a dyn Fn() -> Result<()>,
-    /// What is known of nodes.
+    /// Properties of nodes.
     pub(crate) properties: Properties,
-    /// Bounds that statistics prove may be relied on.
+    /// Whether to rely on bounds proven by statistics.
     pub(crate) trust_ranges: bool,
 }
 
@@ -52,12 +52,12 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The shared plans that the result depends on, each after those that it uses.
+/// Returns the shared plans that the result depends on, each after those that it uses.
 pub(crate) fn used_shared_plans(plan: &Plan) -> Vec<SharedId> {
     plan.used_shared_plans().into_iter().map(|(shared, _)| shared).collect()
 }
 
-/// Replaces the root of each tree except those of subqueries: of the shared plans that are used, and the main one.
+/// Replaces the roots of all trees but those of subqueries: of the shared plans that are used, and of the main one.
 pub(crate) fn for_each_root(
     plan: &mut Plan,
     rewrite: &mut dyn FnMut(&mut Plan, NodeId) -> Result<NodeId>,
@@ -72,8 +72,8 @@ pub(crate) fn for_each_root(
     Ok(())
 }
 
-/// Rewrites all trees, each node after everything below it, including the subqueries in its expressions. `rewrite` gets
-/// a node whose inputs are rewritten, and returns its replacement.
+/// Rewrites all trees, each node after everything below it, including the subqueries in its expressions. `rewrite`
+/// takes a node whose inputs have been rewritten, and returns its replacement.
 pub(crate) fn bottom_up(
     plan: &mut Plan,
     check: &dyn Fn() -> Result<()>,
@@ -97,7 +97,7 @@ pub(crate) fn bottom_up(
     })
 }
 
-/// The plans of the subqueries in a node's expressions.
+/// Returns the plans of the subqueries in a node's expressions.
 pub(crate) fn subquery_plans(node: &Node) -> Vec<NodeId> {
     let mut plans = Vec::new();
     for_each_subquery(node, &mut |subquery| plans.push(subquery.plan));
@@ -115,7 +115,7 @@ pub(crate) fn for_each_subquery(node: &Node, visit: &mut dyn FnMut(&Subquery)) {
     });
 }
 
-/// The node over other inputs and subqueries: itself if nothing changes.
+/// Returns the node over other inputs and subqueries, or the node itself if nothing changes.
 pub(crate) fn with_below(
     plan: &mut Plan,
     id: NodeId,
@@ -133,7 +133,8 @@ pub(crate) fn with_below(
     Ok(replace_below(plan, id, &changed))
 }
 
-/// The node over other inputs: itself if nothing changes. `below` is called in their order.
+/// Returns the node over other inputs, or the node itself if nothing changes. `below` is called for each input, in
+/// order.
 pub(crate) fn with_inputs(
     plan: &mut Plan,
     id: NodeId,
@@ -149,7 +150,7 @@ pub(crate) fn with_inputs(
     Ok(replace_below(plan, id, &changed))
 }
 
-/// The node with other inputs and subqueries in the place of some.
+/// Returns the node with some inputs and subqueries replaced.
 pub(crate) fn replace_below(plan: &mut Plan, id: NodeId, changed: &HashMap<NodeId, NodeId>) -> NodeId {
     if changed.is_empty() {
         return id;
@@ -193,12 +194,12 @@ fn with_subqueries(expr: Expr, new_of: &dyn Fn(NodeId) -> NodeId) -> Expr {
     })
 }
 
-/// A column as an expression.
+/// Returns a column as an expression.
 pub(crate) fn column(plan: &Plan, id: ColumnId, nullable: bool) -> Expr {
     Expr::new(ExprKind::Column(id), plan.column(id).ty.clone(), nullable)
 }
 
-/// The columns that expressions use, including those that subqueries in them take from outside.
+/// Returns the columns that expressions use, including those that their subqueries take from outside.
 pub(crate) fn used_columns<'e>(plan: &Plan, exprs: impl IntoIterator<Item = &'e Expr>) -> ColumnSet {
     let mut used = ColumnSet::new();
     for expr in exprs {
@@ -212,17 +213,17 @@ pub(crate) fn used_columns<'e>(plan: &Plan, exprs: impl IntoIterator<Item = &'e 
     used
 }
 
-/// The rows for which all conditions are TRUE: the input itself without conditions.
+/// Returns the rows for which all conditions are TRUE: the input itself if there are no conditions.
 pub(crate) fn filter(plan: &mut Plan, input: NodeId, conditions: Vec<Expr>) -> NodeId {
     if conditions.is_empty() { input } else { plan.add(Node::Filter { input, conditions }) }
 }
 
-/// No rows, of some columns.
+/// Returns a node with these columns and no rows.
 pub(crate) fn no_rows(plan: &mut Plan, columns: Vec<ColumnId>) -> NodeId {
     plan.add(Node::Values(Values { columns, rows: Vec::new() }))
 }
 
-/// All columns of the input, and further ones.
+/// Projects all columns of the input, and further ones.
 pub(crate) fn extend(
     plan: &mut Plan,
     context: &mut Context<'_>,
@@ -233,7 +234,7 @@ pub(crate) fn extend(
     extend_columns(plan, context, input, columns, further)
 }
 
-/// Some columns of the input, and further ones.
+/// Projects some columns of the input, and further ones.
 pub(crate) fn extend_columns(
     plan: &mut Plan,
     context: &mut Context<'_>,

@@ -1,16 +1,16 @@
-//! Only the columns that are needed.
+//! Pruning of columns, joins and projections.
 //!
 //! The needed columns are passed down: those of the result, and at each node those that its expressions use. Scans read
-//! no others, projections, aggregates and windows compute no others, a union carries no others. On the way,
+//! no others, projections, aggregates and windows compute no others, and unions carry no others. On the way,
 //!
 //! - projections that do nothing are removed, and stacked ones become one, unless that would compute something
 //!   twice;
-//! - outer joins are removed that add no needed column, and no row because the right side has at most one partner for
+//! - outer joins are removed if they add no needed column, and no row because the right side has at most one match for
 //!   each left row;
-//! - aggregates of which only the one row is needed are that row.
+//! - aggregates of which only the one row is needed are replaced by that row.
 //!
-//! Nodes may have more columns than are needed, as a filter has those of its condition: nothing relies on a node having
-//! no others.
+//! Nodes may have more columns than are needed, such as a filter with those of its condition: nothing relies on a node
+//! having no others.
 //!
 //! Bound: one visit to each node; projections are merged while their expressions don't grow.
 
@@ -49,7 +49,7 @@ struct Pruner<'c, 'a> {
 }
 
 impl Pruner<'_, '_> {
-    /// The node with the needed columns, and maybe others.
+    /// Returns the node with the needed columns, and maybe others.
     fn prune(&mut self, plan: &mut Plan, id: NodeId, needed: &ColumnSet) -> Result<NodeId> {
         (self.context.check)()?;
         let id = self.narrow(plan, id, needed)?;
@@ -101,13 +101,13 @@ impl Pruner<'_, '_> {
         }
     }
 
-    /// The node over inputs that have these columns, for each its own.
+    /// Returns the node over inputs pruned to these columns, one set per input.
     fn prune_inputs(&mut self, plan: &mut Plan, id: NodeId, needed: Vec<ColumnSet>) -> Result<NodeId> {
         let mut needed = needed.into_iter();
         with_inputs(plan, id, &mut |plan, input| self.prune(plan, input, &needed.next().unwrap_or_default()))
     }
 
-    /// The node without columns that it makes unnecessarily.
+    /// Returns the node without the unneeded columns that it makes.
     fn narrow(&mut self, plan: &mut Plan, id: NodeId, needed: &ColumnSet) -> Result<NodeId> {
         let is_needed = |column: ColumnId| needed.contains(column);
         let is_whole = match plan.node(id) {
@@ -159,7 +159,7 @@ impl Pruner<'_, '_> {
         Ok(plan.add(node))
     }
 
-    /// The side that a join leaves unchanged, if the other one contributes nothing that is needed above.
+    /// Returns the side that a join leaves unchanged, if the other one contributes nothing that is needed above.
     fn without_join(&mut self, plan: &Plan, join: &Join, needed: &ColumnSet) -> Option<NodeId> {
         if join.conditions.iter().any(|condition| is_volatile(plan, condition)) {
             return None;
@@ -201,7 +201,8 @@ fn narrow_union(operation: SetOperation, is_needed: &impl Fn(ColumnId) -> bool) 
     SetOperation { columns: of_kept(operation.columns), inputs, ..operation }
 }
 
-/// A projection over another input, as one with that below it if there is one; the input itself if it does nothing.
+/// Puts a projection over another input, merged with the projection below if there is one; returns the input itself if
+/// it does nothing.
 fn merge(plan: &mut Plan, id: NodeId, mut input: NodeId) -> NodeId {
     let Node::Project(own) = plan.node(id) else { unreachable!("it is called for projections") };
     let mut above = Cow::Borrowed(own);
@@ -227,7 +228,7 @@ fn merge(plan: &mut Plan, id: NodeId, mut input: NodeId) -> NodeId {
 /// Maximum number of operations per column of a merged projection: expressions don't grow deeper than that.
 const OPERATIONS_MAX: usize = 100;
 
-/// Both as one, unless something would be computed twice or at another time.
+/// Merges two projections, unless something would be computed twice or at another time.
 fn merged(above: &Project, below: &Project) -> Option<Project> {
     let values: HashMap<ColumnId, &Expr> = below.columns.iter().map(|(column, expr)| (*column, expr)).collect();
     let mut uses: HashMap<ColumnId, usize> = HashMap::new();

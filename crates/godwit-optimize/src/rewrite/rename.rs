@@ -1,9 +1,8 @@
-//! Columns that are only other names of columns.
+//! Removal of column aliases.
 //!
 //! Derived tables, views and common table expressions leave projections like `#7 := #3` between joins, where they would
-//! keep conditions and joins apart. An id is the same value wherever it is, so that #3 can stand for #7 in all of the
-//! plan; the projection then passes #3 on, which is to say that it does nothing. Names that the result asks for come
-//! back in a projection on top.
+//! separate conditions and joins. An id denotes the same value everywhere, so #3 can replace #7 in the whole plan; the
+//! projection then passes on #3, and does nothing. Aliases in the result are restored by a projection on top.
 //!
 //! Bound: two walks of the plan.
 
@@ -14,11 +13,11 @@ use godwit_plan::{ColumnId, Node, NodeId, Plan, Project};
 
 use super::{Context, bottom_up, column};
 
-/// Replaces names by what they name.
+/// Replaces aliases by the columns that they stand for.
 pub(crate) fn rename(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let mut names: HashMap<ColumnId, ColumnId> = HashMap::new();
     let check = context.check;
-    // The walks don't reach them, so they would keep the old names.
+    // The walks don't reach them, so they would keep the aliases.
     plan.empty_unused_shared_plans();
     bottom_up(plan, check, &mut |plan, id| {
         collect_names(plan, context, id, &mut names);
@@ -35,7 +34,7 @@ pub(crate) fn rename(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Inputs come first, so that names of names lead to the column itself.
+/// Collects aliases. Inputs come first, so that an alias of an alias leads to the column itself.
 fn collect_names(plan: &Plan, context: &mut Context<'_>, id: NodeId, names: &mut HashMap<ColumnId, ColumnId>) {
     let Node::Project(project) = plan.node(id) else { return };
     let known = context.properties.outputs(plan, project.input);
@@ -61,7 +60,7 @@ fn replace_names(plan: &mut Plan, id: NodeId, named_by: &impl Fn(ColumnId) -> Co
     plan.add(node)
 }
 
-/// The result's columns are known by their old ids.
+/// Restores the ids by which the result's columns are known.
 fn with_output_names(
     plan: &mut Plan,
     context: &mut Context<'_>,
@@ -77,7 +76,7 @@ fn with_output_names(
     let outputs = outputs.into_iter().filter(|&column| seen.insert(column));
     let columns = outputs.map(|own| {
         let source = named_by(own);
-        // The projection is above outer joins now that it was below.
+        // The projection is now above outer joins that it was below.
         if nullable.contains(source) {
             plan.make_nullable(own);
         }

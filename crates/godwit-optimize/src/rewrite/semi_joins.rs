@@ -1,4 +1,4 @@
-//! Joins that only check for a match become semi joins where the number of matches doesn't matter.
+//! Joins that only check for a match become semi joins where the number of matches is irrelevant.
 //!
 //! ```text
 //! Aggregate min(t.title)                       Aggregate min(t.title)
@@ -7,13 +7,12 @@
 //!    └─ k                                         └─ k
 //! ```
 //!
-//! Minima and maxima, groups without aggregates, aggregates of distinct values, the inputs of UNION and its like, and
-//! the right sides of semi and anti joins don't depend on how often a row occurs. Below them, and down through filters,
-//! projections and joins, a join of which the columns of one side aren't needed above keeps the rows of the other side
-//! that have a match. So a chain of joins no longer multiplies rows.
+//! Minima and maxima, groups without aggregates, aggregates of distinct values, the inputs of UNION and similar
+//! operators, and the right sides of semi and anti joins don't depend on how often a row occurs. Below them, and down
+//! through filters, projections and joins, a join with one side whose columns aren't needed above only has to keep the
+//! rows of the other side that have a match. So a chain of joins no longer multiplies rows.
 //!
-//! Bound: a node is looked at once for each of those operators above it that reaches it through such nodes only, which
-//! is once.
+//! Bound: a node is visited once for each of these operators that reaches it through such nodes only, which is once.
 
 use godwit_common::Result;
 use godwit_plan::{
@@ -23,7 +22,7 @@ use godwit_plan::{
 use super::{Context, bottom_up, used_columns, with_inputs};
 use crate::properties::effects::is_volatile;
 
-/// Puts semi joins in place of joins where that makes no difference.
+/// Replaces joins by semi joins where that makes no difference.
 pub(crate) fn use_semi_joins(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let check = context.check;
     bottom_up(plan, check, &mut |plan, id| match plan.node(id) {
@@ -47,14 +46,14 @@ pub(crate) fn use_semi_joins(plan: &mut Plan, context: &mut Context<'_>) -> Resu
     })
 }
 
-/// The columns that the expressions of a node use.
+/// Returns the columns that the expressions of a node use.
 fn columns_used_by(plan: &Plan, id: NodeId) -> ColumnSet {
     let mut exprs = Vec::new();
     plan.node(id).for_each_expr(&mut |expr| exprs.push(expr));
     used_columns(plan, exprs)
 }
 
-/// True if the aggregates don't depend on how often a row occurs.
+/// Returns true if the aggregates don't depend on how often a row occurs.
 fn is_of_sets(aggregate: &Aggregate) -> bool {
     let of_set = |call: &AggregateCall| {
         (call.distinct || call.function.ignores_duplicates)
@@ -65,7 +64,7 @@ fn is_of_sets(aggregate: &Aggregate) -> bool {
     aggregate.aggregates.iter().all(|(_, call)| of_set(call))
 }
 
-/// The same set of rows, restricted to the wanted columns. Other columns may be missing.
+/// Returns the same set of rows, restricted to the wanted columns. Other columns may be missing.
 fn reduce(plan: &mut Plan, context: &mut Context<'_>, id: NodeId, wanted: &ColumnSet) -> Result<NodeId> {
     (context.check)()?;
     let mut volatile = false;
@@ -106,7 +105,7 @@ fn reduce_join(
         JoinKind::Left if !serves_right => return reduce(plan, context, join.left, wanted),
         JoinKind::Inner if has_keys && !serves_right => (JoinKind::Semi, false),
         JoinKind::Inner if has_keys && !serves_left => (JoinKind::Semi, true),
-        // Each row of the left side is looked at by itself, however often it occurs.
+        // Each row of the left side is examined by itself, however often it occurs.
         JoinKind::Inner
         | JoinKind::Semi
         | JoinKind::Anti
@@ -122,8 +121,8 @@ fn reduce_join(
     };
     let (left, right) = if is_swapped { (join.right, join.left) } else { (join.left, join.right) };
     let left = reduce(plan, context, left, &used)?;
-    // The right side of a semi join is looked at by the walk itself where it was one before. That of a single join may
-    // have too many rows.
+    // The walk itself handles the right side of a join that was a semi join before. That of a single join may have too
+    // many rows.
     let right = match join.kind {
         JoinKind::Inner | JoinKind::Left | JoinKind::Mark { .. } => reduce(plan, context, right, &used)?,
         _ => right,
@@ -131,7 +130,7 @@ fn reduce_join(
     Ok(plan.add(Node::Join(Join { kind, left, right, conditions: join.conditions })))
 }
 
-/// An equality between the sides.
+/// Returns true for an equality between the sides.
 fn is_key(condition: &Expr, left: &ColumnSet, right: &ColumnSet) -> bool {
     let ExprKind::Compare(Comparison::Equal | Comparison::NotDistinct, a, b) = &condition.kind else { return false };
     let (a, b) = (a.columns(), b.columns());

@@ -1,12 +1,12 @@
-//! Shared plans that are better copied to where they are used.
+//! Inlining of shared plans.
 //!
 //! A shared plan is evaluated once and its rows are kept; nothing that a use knows (its conditions, the columns that it
 //! needs) reaches it. So plans that are used once or are cheap are moved to their uses: the plan itself for a single
-//! use, copies with fresh columns for several.
+//! use, copies with fresh columns for several uses.
 //!
-//! Bound: copies are paid from a budget of [`GROWTH_MAX`] nodes, so that views of views of views, each used twice,
-//! don't double a plan at each level. A plan stays shared if it would make another one deeper than [`DEPTH_MAX`], so
-//! that a long chain of common table expressions doesn't become a deep plan.
+//! Bound: copies are charged to a budget of [`GROWTH_MAX`] nodes, so that views of views of views, each used twice,
+//! don't double the plan at each level. A plan stays shared if inlining it would make another one deeper than
+//! [`DEPTH_MAX`], so that a long chain of common table expressions doesn't become a deep plan.
 
 use std::collections::HashMap;
 
@@ -16,19 +16,19 @@ use godwit_plan::{ColumnId, Node, NodeId, Plan, Project, SharedId, Use};
 use super::{Context, bottom_up, column, subquery_plans, used_shared_plans};
 use crate::properties::effects::is_volatile_node;
 
-/// Maximum number of uses that cheap plans are copied to.
+/// Maximum number of uses that a cheap plan is copied to.
 const USES_MAX: usize = 4;
 
 /// Maximum number of nodes of all copies of a plan.
 const COPIES_MAX: usize = 200;
 
-/// Maximum number of nodes of all copies.
+/// Maximum number of nodes of all copies of all plans.
 const GROWTH_MAX: usize = 1_000;
 
 /// Maximum depth of a plan after others are moved into it: passes recurse once for each level.
 const DEPTH_MAX: usize = 500;
 
-/// Puts shared plans where they are used.
+/// Inlines shared plans at their uses.
 pub(crate) fn share(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let uses = count_uses(plan);
     let mut budget = GROWTH_MAX;
@@ -38,7 +38,8 @@ pub(crate) fn share(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     bottom_up(plan, check, &mut |plan, id| {
         let Node::Use(used) = plan.node(id) else { return Ok(id) };
         let used = used.clone();
-        // The trees of shared plans come before those of their uses: what is decided on here is rewritten already.
+        // The trees of shared plans come before those of their uses, so the plan to decide on has already been
+        // rewritten.
         let decision = *decisions.entry(used.shared).or_insert_with(|| {
             let measure = measures.of(plan, plan.shared(used.shared).root);
             decide(plan.shared(used.shared).materialized, measure, uses[&used.shared], &mut budget)
@@ -52,7 +53,7 @@ pub(crate) fn share(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
             }
         })
     })?;
-    // What was put elsewhere is there only.
+    // A plan that was moved exists only in its new place.
     if plan.root.is_some() {
         plan.empty_unused_shared_plans();
     }
@@ -62,16 +63,16 @@ pub(crate) fn share(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
 #[derive(Debug, Clone, Copy)]
 enum Decision {
     Keep,
-    /// To the only use.
+    /// Moves the plan to its only use.
     Move,
     Copy,
 }
 
-/// Where a plan is used.
+/// The uses of a plan.
 #[derive(Debug, Clone, Copy, Default)]
 struct Uses {
     count: usize,
-    /// In a place that is evaluated repeatedly: the step of a recursion, or a subquery.
+    /// Whether one is evaluated repeatedly: in the step of a recursion, or in a subquery.
     is_repeated: bool,
 }
 
@@ -93,20 +94,20 @@ fn decide(materialized: Option<bool>, measure: Measure, uses: Uses, budget: &mut
     Decision::Copy
 }
 
-/// The measures by which it is decided whether a plan is moved to its uses.
+/// Measures that decide whether a plan is moved to its uses.
 #[derive(Debug, Clone, Copy)]
 struct Measure {
     /// Number of nodes.
     size: usize,
-    /// Levels.
+    /// Number of levels.
     depth: usize,
-    /// Evaluating it again costs about as much as reading kept rows.
+    /// Whether evaluating it again costs about as much as reading stored rows.
     is_cheap: bool,
-    /// Evaluating it again may give different rows.
+    /// Whether evaluating it again may give different rows.
     is_volatile: bool,
 }
 
-/// The measures of subtrees, each found once. The plans of subqueries count as parts of theirs.
+/// Measures of subtrees, each computed once. The plans of subqueries count as parts of the subtree that contains them.
 #[derive(Default)]
 struct Measures {
     known: HashMap<NodeId, Measure>,
@@ -167,7 +168,7 @@ fn count_uses(plan: &Plan) -> HashMap<SharedId, Uses> {
     uses
 }
 
-/// The plan itself, or a copy of it, with the columns of the use.
+/// Returns the plan itself, or a copy of it, with the columns of the use.
 fn replace_use(
     plan: &mut Plan,
     context: &mut Context<'_>,

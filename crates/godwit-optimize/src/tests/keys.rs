@@ -1,4 +1,4 @@
-//! The keys that tables declare.
+//! Keys declared by tables.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use godwit_types::{SqlType, Value};
 
 use crate::{OptimizerSettings, optimize};
 
-/// `SELECT DISTINCT k` of a table `t (k)`.
+/// Plans `SELECT DISTINCT k` over a table `t (k)`.
 fn distinct_keys(table: MemoryTable) -> Plan {
     let relation: Arc<dyn Relation> = Arc::new(table);
     let mut plan = Plan::new();

@@ -1,4 +1,4 @@
-//! Wide and deep statements are planned in time. The bounds are for a busy machine and a build without optimization; a pass
+//! Wide and deep statements are planned in time. The limits are for a busy machine and an unoptimized build; a pass
 //! that compares all parts with all others takes minutes.
 
 use std::fmt::Write;
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use crate::OptimizerSettings;
 use crate::test_queries::Planner;
 
-/// Time for parsing, binding and optimizing together.
+/// Time limit for parsing, binding and optimizing together.
 const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
-/// Plans statements with the stack that deep plans ask for.
+/// Plans statements on the stack that deep plans require.
 fn assert_planned(statements: Vec<(&'static str, String)>) {
     let run = move || {
         let mut slow = Vec::new();
@@ -29,7 +29,7 @@ fn assert_planned(statements: Vec<(&'static str, String)>) {
     thread.join().expect("all are planned in time");
 }
 
-/// Parts of a statement, made of their numbers.
+/// Joins the parts of a statement, each made from its number.
 fn list(count: usize, separator: &str, part: impl Fn(usize) -> String) -> String {
     (0..count).map(part).collect::<Vec<_>>().join(separator)
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::OptimizerSettings;
 use crate::test_queries::{Planner, Times};
 
-/// The texts of all queries.
+/// Returns the texts of all queries.
 fn queries() -> impl Iterator<Item = (usize, String)> {
-    // Asked for at run time: a build may be kept while the checkout moves.
+    // Read at run time, since a build may outlive a move of the checkout.
     let own = std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
     let folder = Path::new(&own).join("../../tests/tpch");
     (1..=22).map(move |number| {
@@ -18,7 +18,7 @@ fn queries() -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// The shortest of several runs. With `--release -- --nocapture` it prints planning times.
+/// Takes the shortest of several runs. With `--release -- --nocapture` it prints planning times.
 #[test]
 fn tpch_is_planned_in_time() {
     let planner = Planner::new();

@@ -1,8 +1,8 @@
-//! A subtree evaluated for all values of a domain at once: its rows are those that it had for each, with the domain's
-//! columns.
+//! Evaluation of a subtree for all values of a domain at once: the result has the subtree's rows for each value, with
+//! the domain's columns.
 //!
 //! The domain is pushed down to the subtrees that need it; others are combined with it by a cross join. Where two
-//! subtrees need it, each gets a use of its own, and the two are compared where they are joined.
+//! subtrees need it, each gets its own use, and the domain's columns are compared where the two are joined.
 
 use godwit_common::{Error, Result};
 use godwit_plan::{
@@ -15,22 +15,22 @@ use super::domain::Domain;
 use super::pull::Pulled;
 use super::rename::Renaming;
 
-/// A subtree with a domain.
+/// A subtree combined with a domain.
 pub(super) struct Attached {
     pub(super) node: NodeId,
-    /// Which of its columns stand for those of the domain, in their order.
+    /// Columns of it that stand for those of the domain, in the domain's order.
     pub(super) columns: Vec<ColumnId>,
 }
 
 impl Attached {
-    /// Outer columns become those of the domain.
+    /// Maps outer columns to those of the domain.
     pub(super) fn names(&self, domain: &Domain) -> Renaming {
         Renaming::new(domain.outer_columns(), self.columns.iter().copied())
     }
 }
 
 impl Unnester<'_> {
-    /// A whole right side with a domain, tied to the outer rows by its columns.
+    /// Combines a whole right side with a domain, joined to the outer rows by the domain's columns.
     pub(super) fn attach_whole(&mut self, id: NodeId, domain: &Domain) -> Result<Pulled> {
         let attached = self.attach(id, domain)?;
         Ok(self.tied(&attached, domain))
@@ -42,8 +42,8 @@ impl Unnester<'_> {
         Pulled { conditions, ..Pulled::rows(attached.node) }
     }
 
-    /// The right side with a domain, its outermost aggregate without keys left to the outer join that is above it
-    /// anyway.
+    /// Combines the right side with a domain, leaving its outermost aggregate without keys to the outer join that is
+    /// above it anyway.
     pub(super) fn peel(&mut self, id: NodeId, domain: &Domain) -> Result<Option<Pulled>> {
         match self.plan.node(id).clone() {
             Node::Project(project) => {
@@ -80,7 +80,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// Rows that are the same for every value.
+    /// Combines rows that are the same for every value with the domain.
     fn cross(&mut self, id: NodeId, domain: &Domain) -> Attached {
         let (right, columns) = self.use_domain(domain);
         if self.is_one_row(id) {
@@ -90,7 +90,7 @@ impl Unnester<'_> {
         Attached { node: self.plan.add(Node::Join(join)), columns }
     }
 
-    /// A node that passes on all columns of its only input.
+    /// Handles a node that passes on all columns of its only input.
     fn attach_passing(&mut self, node: Node, domain: &Domain) -> Result<Attached> {
         let input = self.attach(node.inputs()[0], domain)?;
         let names = input.names(domain);
@@ -145,7 +145,8 @@ impl Unnester<'_> {
         Ok(Attached { node, columns })
     }
 
-    /// Without keys there is a row for each value, even if nothing is below: an outer join of the domain supplies it.
+    /// Handles an aggregate without keys, which has a row for each value even for empty input: an outer join with the
+    /// domain supplies it.
     fn attach_global(&mut self, aggregate: Aggregate, input: &Attached, domain: &Domain) -> Result<Attached> {
         let outputs: Vec<ColumnId> = aggregate.aggregates.iter().map(|&(column, _)| column).collect();
         let (left, columns) = self.use_domain(domain);
@@ -161,7 +162,7 @@ impl Unnester<'_> {
         Ok(Attached { node: self.restore(extended, &all), columns })
     }
 
-    /// Grouping sets of which some are empty, as a union: these have a row even if nothing is below.
+    /// Splits grouping sets of which some are empty into a union: the empty ones have a row even for empty input.
     fn split_empty_sets(&mut self, aggregate: Aggregate) -> NodeId {
         let outputs = {
             let keys = aggregate.keys.iter().map(|&(column, _)| column);

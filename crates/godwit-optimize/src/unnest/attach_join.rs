@@ -7,7 +7,8 @@
 //! | right, right semi, right anti | mirrored |
 //! | full, positional | both |
 //!
-//! The side that keeps its rows must have the domain, else rows without a pair would be missing for some of its values.
+//! The side that keeps its rows must have the domain; otherwise rows without a match would be missing for some of its
+//! values.
 
 use godwit_common::Result;
 use godwit_plan::{ColumnId, Comparison, Expr, Join, JoinKind, Node, NodeId, Window};
@@ -72,8 +73,8 @@ impl Unnester<'_> {
         self.plan.add(node)
     }
 
-    /// The domain goes to the left side; the right one takes from there what it took from outside. If it reads the rows
-    /// of a recursion that carries the domain, it has the domain, too.
+    /// Passes the domain to the left side, from which the right side takes what it took from outside. If the right side
+    /// reads the rows of a recursion that carries the domain, it has the domain, too.
     fn attach_dependent(&mut self, join: Join, domain: &Domain) -> Result<Attached> {
         let left = self.attach(join.left, domain)?;
         if !self.free(join.right).is_disjoint(&domain.recursions) {
@@ -86,7 +87,7 @@ impl Unnester<'_> {
         Ok(Attached { node, ..left })
     }
 
-    /// Columns of a domain of which either side may be filled up with NULLs.
+    /// Merges columns of a domain of which either side may be filled with NULLs.
     fn merged(&mut self, node: NodeId, left: &[ColumnId], right: &[ColumnId]) -> Attached {
         let mut computed = Vec::new();
         for (&left, &right) in left.iter().zip(right) {
@@ -97,7 +98,7 @@ impl Unnester<'_> {
         Attached { node: self.extend(node, computed), columns }
     }
 
-    /// Pairs the first rows of both sides for each value, the second ones, and so on: a full join by their numbers.
+    /// Pairs the first rows of both sides for each value, the second rows, and so on: a full join on row numbers.
     fn attach_positional(&mut self, join: &Join, domain: &Domain) -> Result<Attached> {
         let (left, left_number) = self.numbered_side(join.left, domain)?;
         let (right, right_number) = self.numbered_side(join.right, domain)?;

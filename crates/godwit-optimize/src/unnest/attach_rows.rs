@@ -12,7 +12,7 @@ use super::domain::Domain;
 use super::{Unnester, subquery_plans};
 
 impl Unnester<'_> {
-    /// A projection of the domain for each row.
+    /// Turns each row of values into a projection of the domain.
     pub(super) fn attach_values(&mut self, values: Values, domain: &Domain) -> Result<Attached> {
         let mut rows: Vec<Attached> = Vec::new();
         let count = values.rows.len();
@@ -71,7 +71,7 @@ impl Unnester<'_> {
         Ok(Attached { node, columns: made })
     }
 
-    /// The domain travels along: a row's successors belong to the same value.
+    /// Lets the domain travel along with a recursion: a row's successors belong to the same value.
     pub(super) fn attach_recursive(&mut self, recursive: Recursive, domain: &Domain) -> Result<Attached> {
         self.refuse_rows_in_subqueries(recursive.step.0, recursive.working)?;
         let Recursive { working, mut columns, base: (base, mut of_base), step: (step, mut of_step), all } = recursive;
@@ -88,8 +88,8 @@ impl Unnester<'_> {
         Ok(Attached { node: self.plan.add(Node::Recursive(node)), columns: made })
     }
 
-    /// The rows of a recursion that carries a domain have its columns; a subquery in an expression of the step can't be
-    /// told so.
+    /// Fails if a subquery in the step reads the recursion's rows: these have the columns of the domain that the
+    /// recursion carries, which a subquery in an expression can't take into account.
     fn refuse_rows_in_subqueries(&mut self, step: NodeId, working: ColumnId) -> Result<()> {
         let mut plans = Vec::new();
         let mut open = vec![step];
@@ -115,7 +115,7 @@ impl Unnester<'_> {
         Attached { node: self.plan.add(Node::WorkingRows { of, columns }), columns: made }
     }
 
-    /// A number of rows is picked for each value; a share of them can be picked of all.
+    /// Samples a number of rows for each value; a fraction can be sampled from all rows.
     pub(super) fn attach_sample(&mut self, sample: Sample, domain: &Domain) -> Result<Attached> {
         let input = self.attach(sample.input, domain)?;
         let node = match sample.size {

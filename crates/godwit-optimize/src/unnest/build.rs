@@ -10,12 +10,12 @@ use godwit_types::{SqlType, Value};
 use super::Unnester;
 
 impl Unnester<'_> {
-    /// A column as an expression that may be NULL, regardless of its node: there may be outer joins in between.
+    /// Returns a column as a nullable expression, regardless of its node: there may be outer joins in between.
     pub(super) fn column(&self, column: ColumnId) -> Expr {
         Expr::new(ExprKind::Column(column), self.plan.column(column).ty.clone(), true)
     }
 
-    /// A column for the values of an expression.
+    /// Adds a column for the values of an expression.
     pub(super) fn column_for(&mut self, name: &str, expr: &Expr) -> ColumnId {
         self.plan.add_column(name, expr.ty.clone(), expr.nullable)
     }
@@ -24,12 +24,12 @@ impl Unnester<'_> {
         columns.iter().map(|&column| self.column(column)).collect()
     }
 
-    /// Columns that a projection passes on.
+    /// Returns columns as a projection passes them on.
     pub(super) fn passed(&self, columns: &[ColumnId]) -> Vec<(ColumnId, Expr)> {
         columns.iter().map(|&column| (column, self.column(column))).collect()
     }
 
-    /// Equality that treats NULL as a value, column by column.
+    /// Compares columns one by one for equality, NULL-safe.
     pub(super) fn same_values(&self, left: &[ColumnId], right: &[ColumnId]) -> Vec<Expr> {
         let pair = |(&left, &right)| Expr::compare(Comparison::NotDistinct, self.column(left), self.column(right));
         left.iter().zip(right).map(pair).collect()
@@ -39,7 +39,7 @@ impl Unnester<'_> {
         self.plan.add(Node::Project(Project { input, columns }))
     }
 
-    /// The rows with computed columns.
+    /// Adds computed columns to the rows.
     pub(super) fn extend(&mut self, input: NodeId, columns: Vec<(ColumnId, Expr)>) -> NodeId {
         if columns.is_empty() {
             return input;
@@ -49,7 +49,7 @@ impl Unnester<'_> {
         self.project(input, all)
     }
 
-    /// The rows with these columns only, in this order.
+    /// Returns the rows with exactly these columns, in this order.
     pub(super) fn restore(&mut self, node: NodeId, outputs: &[ColumnId]) -> NodeId {
         if self.plan.outputs(node) == outputs {
             return node;
@@ -65,7 +65,7 @@ impl Unnester<'_> {
         self.plan.add(Node::Filter { input, conditions })
     }
 
-    /// One row without columns.
+    /// Returns one row without columns.
     pub(super) fn one_row(&mut self) -> NodeId {
         self.plan.add(Node::Values(Values { columns: Vec::new(), rows: vec![Vec::new()] }))
     }
@@ -74,7 +74,7 @@ impl Unnester<'_> {
         matches!(self.plan.node(id), Node::Values(values) if values.columns.is_empty() && values.rows.len() == 1)
     }
 
-    /// `row_number` or `rank`.
+    /// Builds a call of `row_number` or `rank`.
     pub(super) fn numbering(
         &mut self,
         name: &str,
@@ -87,7 +87,7 @@ impl Unnester<'_> {
         Ok((column, WindowCall { nullable: found.nullable, ..call }))
     }
 
-    /// The number of rows of each partition.
+    /// Builds a call that counts the rows of each partition.
     pub(super) fn partition_size(&mut self, partition_by: Vec<Expr>) -> Result<(ColumnId, WindowCall)> {
         let (column, count) = self.aggregate_call("count", Vec::new())?;
         let call = WindowCall::over(WindowTarget::Aggregate(count.function), count.ty, partition_by, Vec::new());
@@ -101,7 +101,7 @@ impl Unnester<'_> {
         Ok((column, AggregateCall::of(found, args)))
     }
 
-    /// A call that fails with a message when it is evaluated, in place of a value.
+    /// Builds a call that fails with a message when it is evaluated, in place of a value.
     pub(super) fn failure(&self, message: &str, ty: &SqlType, span: Span) -> Result<Expr> {
         let message = Expr::literal(Value::text(message), SqlType::Varchar);
         let found = self.functions.scalar("error", &[argument(&message)]).map_err(|_| missing("error"))?;
@@ -110,19 +110,19 @@ impl Unnester<'_> {
     }
 }
 
-/// `CASE WHEN condition THEN value ELSE otherwise END`.
+/// Builds `CASE WHEN condition THEN value ELSE otherwise END`.
 pub(super) fn case(condition: Expr, value: Expr, otherwise: Expr) -> Expr {
     let (ty, nullable) = (value.ty.clone(), value.nullable || otherwise.nullable);
     Expr::new(ExprKind::Case { branches: vec![(condition, value)], otherwise: Some(Box::new(otherwise)) }, ty, nullable)
 }
 
-/// The value, or another one in place of NULL.
+/// Builds the value, or another one in place of NULL.
 pub(super) fn coalesce(value: Expr, otherwise: Expr) -> Expr {
     let (ty, nullable) = (value.ty.clone(), otherwise.nullable);
     Expr::new(ExprKind::Coalesce(vec![value, otherwise]), ty, nullable)
 }
 
-/// Is the condition TRUE? Never NULL.
+/// Builds a test of whether the condition is TRUE, which is never NULL.
 pub(super) fn is_true(condition: Expr) -> Expr {
     Expr::compare(Comparison::NotDistinct, condition, Expr::boolean(true))
 }
@@ -131,7 +131,7 @@ fn argument(expr: &Expr) -> ArgumentType<'_> {
     ArgumentType { ty: &expr.ty, value: expr.as_literal(), nullable: expr.nullable, lambda_parameters: None }
 }
 
-/// A registry without what SQL needs is a bug of its author.
+/// Reports that a registry lacks a function that SQL needs, which is a bug of its author.
 fn missing(name: &str) -> Error {
     Error::internal(format!("subqueries need a function {name}"))
 }

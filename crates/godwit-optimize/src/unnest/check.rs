@@ -1,4 +1,4 @@
-//! What a plan without nested queries looks like, for tests.
+//! Checks that plans have no nested queries, for tests.
 
 use godwit_plan::{ExprKind, Node, NodeId, Plan, SubqueryKind};
 
@@ -6,14 +6,14 @@ use godwit_plan::{ExprKind, Node, NodeId, Plan, SubqueryKind};
 /// plans come before those that use them.
 ///
 /// # Panics
-/// If not.
+/// If the plan doesn't meet these conditions.
 pub fn assert_unnested(plan: &Plan) {
     if let Some(what) = nested(plan) {
         panic!("{what}\n{}", plan.display());
     }
 }
 
-/// What is still nested, in words.
+/// Describes what is still nested.
 pub fn nested(plan: &Plan) -> Option<String> {
     let mut shared = plan.shared_plans().map(|(id, shared)| (shared.root, Some(id.index())));
     shared.find_map(|(root, own)| nested_in(plan, root, own)).or_else(|| nested_in(plan, plan.root?, None))

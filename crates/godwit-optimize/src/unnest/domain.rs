@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The outer rows are read twice, so they become a shared plan, and so does the domain, which the right side may use in
-//! several places. Inside the step of a recursion shared plans can't see the rows of the round: outer rows are copied
-//! there.
+//! several places. Inside the step of a recursion, shared plans can't see the rows of the current iteration, so outer
+//! rows are copied there.
 
 use godwit_common::{Error, Result};
 use godwit_plan::{Aggregate, ColumnId, ColumnSet, Node, NodeId, SharedId, SharedPlan, Use, Window};
@@ -25,7 +25,8 @@ use super::pile::Pile;
 pub(super) struct Domain {
     pub(super) columns: Vec<DomainColumn>,
     source: Source,
-    /// What makes a subtree depend on the domain: the outer columns, and the recursions that carry it along.
+    /// Columns and recursions on which a dependent subtree depends: the outer columns, and the recursions that carry
+    /// the domain.
     pub(super) outer: ColumnSet,
     /// The recursions among these.
     pub(super) recursions: ColumnSet,
@@ -38,7 +39,7 @@ pub(super) struct DomainColumn {
     pub(super) outer: ColumnId,
     /// The column of the domain's plan.
     pub(super) inner: ColumnId,
-    /// It takes part in comparisons; a row number makes all others superfluous there.
+    /// Whether it takes part in comparisons; a row number makes comparing all others unnecessary.
     is_key: bool,
 }
 
@@ -53,7 +54,7 @@ impl Domain {
         self.columns.iter().map(|column| column.outer).collect()
     }
 
-    /// The compared ones among columns that stand for those of the domain.
+    /// Returns the compared columns, given the columns that stand for those of the domain.
     pub(super) fn keys(&self, columns: &[ColumnId]) -> Vec<ColumnId> {
         let keys = columns.iter().zip(&self.columns).filter(|(_, column)| column.is_key);
         keys.map(|(&column, _)| column).collect()
@@ -61,10 +62,10 @@ impl Domain {
 }
 
 impl Unnester<'_> {
-    /// The domain of some columns of a pile's base.
+    /// Creates the domain of some columns of a pile's base.
     ///
-    /// Volatile functions have to run for each outer row: then its number is part of the domain. The same holds for
-    /// nested values, which are expensive to compare.
+    /// Volatile functions have to run for each outer row, so then the row's number is part of the domain. It is for
+    /// nested values, too, which are expensive to compare.
     pub(super) fn domain(&mut self, pile: &mut Pile, is_volatile: bool, free: &ColumnSet) -> Result<Domain> {
         let is_nested = |column| {
             use SqlType::{Array, List, Map, Struct};
@@ -105,7 +106,7 @@ impl Unnester<'_> {
         Ok(Domain { columns, source, outer, recursions: ColumnSet::new() })
     }
 
-    /// A number for each row of the base.
+    /// Numbers the rows of the base.
     fn row_number_of(&mut self, pile: &mut Pile) -> Result<ColumnId> {
         if let Some(column) = pile.row_number {
             return Ok(column);
@@ -118,7 +119,7 @@ impl Unnester<'_> {
         Ok(column)
     }
 
-    /// The rows of the base a second time, with these columns: under which ids they come.
+    /// Reads the rows of the base a second time, with these columns; also returns the ids that the columns get.
     fn outer_rows(&mut self, pile: &mut Pile, columns: &[ColumnId], can_share: bool) -> (NodeId, Vec<ColumnId>) {
         if !can_share {
             let (copy, renamed) = self.plan.copy_subtree(pile.base);
@@ -140,7 +141,8 @@ impl Unnester<'_> {
         (self.plan.add(Node::Use(Use { shared, columns })), fresh)
     }
 
-    /// A closed node as a shared plan: a use of it that has the node's columns, and the shared plan's own.
+    /// Turns a node without free columns into a shared plan: returns a use of it with the node's columns, and the
+    /// mapping to the shared plan's own.
     pub(super) fn share(&mut self, node: NodeId) -> (NodeId, (SharedId, Vec<(ColumnId, ColumnId)>)) {
         let outputs = self.plan.outputs(node);
         let (root, renamed) = self.plan.copy_subtree(node);
@@ -149,7 +151,7 @@ impl Unnester<'_> {
         (self.plan.add(Node::Use(Use { shared, columns: columns.clone() })), (shared, columns))
     }
 
-    /// The rows of a domain under fresh ids.
+    /// Reads the rows of a domain under fresh ids.
     pub(super) fn use_domain(&mut self, domain: &Domain) -> (NodeId, Vec<ColumnId>) {
         let inner: Vec<ColumnId> = domain.columns.iter().map(|column| column.inner).collect();
         match domain.source {

@@ -1,5 +1,5 @@
-//! What is known about a subtree: the columns it uses and makes, and whether it is volatile. Nodes don't change, so it
-//! is computed once for each.
+//! Facts about a subtree: the columns that it uses and makes, and whether it is volatile. Nodes don't change, so facts
+//! are computed once per node.
 
 use std::rc::Rc;
 
@@ -7,16 +7,16 @@ use godwit_plan::{ColumnSet, ExprKind, Node, NodeId, Plan};
 
 use super::{Unnester, subquery_plans};
 
-/// The facts of all nodes that were asked for.
+/// The facts computed so far, by node.
 #[derive(Default)]
 pub(super) struct Facts {
     known: Vec<Option<Rc<Fact>>>,
 }
 
-/// What is known about a subtree. The plans of subqueries in its expressions belong to it, shared plans don't.
+/// Facts about a subtree. The plans of subqueries in its expressions belong to it, shared plans don't.
 #[derive(Default)]
 struct Fact {
-    /// Columns in expressions. Reading the rows of a recursion uses the id of the recursion.
+    /// Columns in expressions. Reading the rows of a recursion counts as using the recursion's id.
     used: ColumnSet,
     /// Columns that a node or an expression makes.
     made: ColumnSet,
@@ -24,13 +24,14 @@ struct Fact {
 }
 
 impl Facts {
-    /// Columns that a subtree takes from outside; inside the step of a recursion its id, too, if its rows are read.
+    /// Returns the columns that a subtree takes from outside; inside the step of a recursion also the recursion's id,
+    /// if its rows are read.
     pub(super) fn free(&mut self, plan: &Plan, id: NodeId) -> ColumnSet {
         let fact = self.fact(plan, id);
         fact.used.difference(&fact.made)
     }
 
-    /// Iterative, children first: plans may be deep.
+    /// Computes the fact of a node. Iterative, children first, since plans may be deep.
     fn fact(&mut self, plan: &Plan, id: NodeId) -> Rc<Fact> {
         let mut open = vec![id];
         while let Some(&next) = open.last() {
@@ -98,18 +99,18 @@ impl Unnester<'_> {
         self.facts.fact(self.plan, id).volatile
     }
 
-    /// The columns that nodes of a subtree make.
+    /// Returns the columns that the nodes of a subtree make.
     pub(super) fn makes(&mut self, id: NodeId) -> ColumnSet {
         self.facts.fact(self.plan, id).made.clone()
     }
 
-    /// Does a subtree use columns of another node?
+    /// Returns true if a subtree uses columns of another node.
     pub(super) fn depends_on(&mut self, id: NodeId, other: NodeId) -> bool {
         let free = self.free(id);
         !free.is_empty() && !free.is_disjoint(&self.plan.output_set(other))
     }
 
-    /// The columns that an expression uses, its subqueries included.
+    /// Returns the columns that an expression uses, including its subqueries.
     pub(super) fn columns_of(&mut self, expr: &godwit_plan::Expr) -> ColumnSet {
         let mut columns = expr.columns();
         for plan in subquery_plans(expr) {

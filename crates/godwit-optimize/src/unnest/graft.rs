@@ -1,4 +1,4 @@
-//! LATERAL over rows: where the right side works row by row, the outer rows themselves go below it.
+//! LATERAL over rows: if the right side works row by row, the outer rows are placed below it.
 //!
 //! ```text
 //! t ⋈ Project x + 1              Project t.*, x + 1
@@ -6,7 +6,7 @@
 //!         (one row)                  t
 //! ```
 //!
-//! No domain is needed, nothing is computed twice, and volatile functions run once for each row as they should.
+//! No domain is needed, nothing is computed twice, and volatile functions run once per row, as they should.
 
 use godwit_common::Result;
 use godwit_plan::{ColumnId, Expr, ExprKind, Join, JoinKind, Node, NodeId, Project, Unnest, Values};
@@ -14,11 +14,12 @@ use godwit_types::{SqlType, Value};
 
 use super::Unnester;
 
-/// Rows of constants that are worth a CASE over their positions.
+/// Maximum number of constant rows for which a CASE over their positions pays off.
 const ROWS_MAX: usize = 16;
 
 impl Unnester<'_> {
-    /// An inner join of rows with what depends on them; `None` if the right side doesn't work row by row.
+    /// Joins rows with a right side that depends on them, as an inner join; `None` if the right side doesn't work row
+    /// by row.
     pub(super) fn graft(&mut self, left: NodeId, right: NodeId) -> Result<Option<NodeId>> {
         if !self.depends_on(right, left) {
             let join = Join { kind: JoinKind::Inner, left, right, conditions: Vec::new() };
@@ -49,7 +50,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// Several rows are a cross join with their positions.
+    /// Turns several rows into a cross join with their positions.
     fn graft_values(&mut self, left: NodeId, values: Values) -> Option<NodeId> {
         let count = values.rows.len();
         if count == 1 {
@@ -78,8 +79,8 @@ impl Unnester<'_> {
         Some(self.extend(joined, columns))
     }
 
-    /// `unnest(list)` by itself: a `LEFT JOIN LATERAL` with it keeps rows without elements, with NULLs. Its position
-    /// must be nullable.
+    /// Returns the node if it is just `unnest(list)`: a `LEFT JOIN LATERAL` with it keeps rows with empty lists, with
+    /// NULLs. Its position must be nullable.
     pub(super) fn unnested_list(&self, id: NodeId) -> Option<Unnest> {
         let Node::Unnest(unnest) = self.plan.node(id) else { return None };
         let says_null = unnest.ordinality.is_none_or(|column| self.plan.column(column).nullable);
@@ -87,7 +88,7 @@ impl Unnester<'_> {
     }
 }
 
-/// Is `(outer, left) kind right` the same as `outer, (left kind right)`?
+/// Returns true if `(outer, left) kind right` is the same as `outer, (left kind right)`.
 fn keeps_left(kind: &JoinKind) -> bool {
     use JoinKind::{Anti, AsOf, Inner, Left, Mark, Semi, Single};
     matches!(kind, Inner | Left | Semi | Anti | Mark { .. } | Single | AsOf { .. })

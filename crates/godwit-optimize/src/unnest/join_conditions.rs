@@ -1,4 +1,4 @@
-//! Subqueries in the conditions of joins.
+//! Subqueries in join conditions.
 //!
 //! - Inner joins: a conjunct that uses one side is a filter of that side, others are a filter above.
 //! - Other joins: a subquery that uses one side becomes a join below that side; its value is a column there.
@@ -56,7 +56,8 @@ impl Unnester<'_> {
         self.filter(joined, above)
     }
 
-    /// A condition with the subqueries that need one side only placed there; one that needs both is given back.
+    /// Places the subqueries that need only one side of a condition on that side; returns a condition whose subqueries
+    /// need both.
     fn place_on_side(&mut self, sides: &mut [Pile; 2], expr: Expr) -> Result<Expr> {
         if !self.has_placeable(&expr) {
             return Ok(expr);
@@ -72,7 +73,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// The columns that subqueries in an expression use, and what is bound once around them.
+    /// Returns the columns used by subqueries in an expression and by values bound once around them.
     fn needed_by_subqueries(&mut self, expr: &Expr) -> ColumnSet {
         let mut parts = Vec::new();
         expr.for_each(&mut |part| match &part.kind {
@@ -87,7 +88,7 @@ impl Unnester<'_> {
         needed
     }
 
-    /// What is left are subqueries that use both sides.
+    /// Handles the remaining subqueries, which use both sides.
     fn place_on_both(&mut self, mut join: Join) -> Result<NodeId> {
         let in_conditions = join.conditions.iter().any(|condition| self.has_placeable(condition));
         let in_compare = match &join.kind {

@@ -1,4 +1,4 @@
-//! The first rows of each partition, by their numbers: what LIMIT becomes when its input holds the rows of all outer
+//! Selection of the first rows of each partition by their numbers: LIMIT over an input that holds the rows of all outer
 //! values.
 
 use godwit_common::Result;
@@ -9,7 +9,7 @@ use super::Unnester;
 use super::build::coalesce;
 
 impl Unnester<'_> {
-    /// The rows below a limit, and their order.
+    /// Returns the rows below a limit, and their order.
     pub(super) fn rows_and_order(&self, id: NodeId) -> (NodeId, Vec<SortKey>) {
         match self.plan.node(id) {
             Node::Sort { input, keys } => (*input, keys.clone()),
@@ -17,17 +17,17 @@ impl Unnester<'_> {
         }
     }
 
-    /// A limit below the projection that is its input: there it sees the order.
+    /// Moves a limit below the projection that is its input: there it sees the order.
     pub(super) fn limit_below_projection(&mut self, limit: &Limit) -> Option<NodeId> {
         let Node::Project(Project { input, columns }) = self.plan.node(limit.input).clone() else { return None };
         let below = self.plan.add(Node::Limit(Limit { input, ..limit.clone() }));
         Some(self.project(below, columns))
     }
 
-    /// The rows that the limit leaves of each partition, in the order.
+    /// Returns the rows that the limit leaves of each partition, in order.
     ///
-    /// With ties a row counts by its rank: peers of the last row have a rank that isn't above it. Percentages are
-    /// compared as floats: `number <= floor(x)` is `number <= x` for whole numbers.
+    /// WITH TIES, a row counts by its rank: peers of the last row don't have a higher rank. Percentages are compared as
+    /// floats: `number <= floor(x)` is `number <= x` for whole numbers.
     pub(super) fn limit_each(
         &mut self,
         input: NodeId,
@@ -68,7 +68,7 @@ impl Unnester<'_> {
     }
 }
 
-/// `counted <= count`; a count that is NULL lets all pass, and one of 0 none, whatever the ties.
+/// Builds `counted <= count`; a NULL count lets all rows pass, and a count of 0 none, whatever the ties.
 fn within(counted: Expr, count: Expr, total: Option<Expr>, with_ties: bool) -> Vec<Expr> {
     let (counted, most) = match total {
         Some(total) => {

@@ -12,17 +12,17 @@
 //!   └─ domain.rs, attach*.rs     3rd: the right side runs once for all *distinct* outer values
 //! ```
 //!
-//! The walk is from the root down, so what is on the left of a dependent join is closed when its turn comes: it has no
-//! free columns. Then the domain, the distinct values of the left columns that the right side uses, can be computed
-//! from it. Subqueries deeper inside the right side stay expressions until the walk reaches them.
+//! The walk is from the root down, so the left side of a dependent join is closed when its turn comes: it has no free
+//! columns. Then the domain, the distinct values of the left columns that the right side uses, can be computed from it.
+//! Subqueries deeper inside the right side stay expressions until the walk reaches them.
 //!
-//! *Invariants.* A node that is replaced has the same columns as before, in the same order. Joins with a domain compare
-//! by `IS NOT DISTINCT FROM`, since a domain holds NULLs; predicates that rise don't change. The only subqueries left
-//! in expressions are scalar ones without free columns: the executor runs them first.
+//! *Invariants.* A replacement node has the same columns as the original, in the same order. Joins with a domain
+//! compare by `IS NOT DISTINCT FROM`, since a domain may contain NULLs; predicates that rise don't change. The only
+//! subqueries left in expressions are scalar ones without free columns: the executor runs them first.
 //!
-//! *Bounds.* Subqueries are nested [`NESTING_MAX`] deep at most. Each level copies what is inside it a constant number
-//! of times: time is linear in the size of the plan times its nesting. The walk recurses with the depth of the plan;
-//! the caller provides the stack, as for all passes.
+//! *Bounds.* Subqueries are nested [`NESTING_MAX`] deep at most. Each level copies its content a constant number of
+//! times: time is linear in the size of the plan times its nesting. The walk recurses with the depth of the plan; the
+//! caller provides the stack, as for all passes.
 
 mod attach;
 mod attach_join;
@@ -54,15 +54,16 @@ use godwit_plan::{ColumnSet, Expr, ExprKind, FunctionRegistry, Node, NodeId, Pla
 
 use facts::Facts;
 
-/// Subqueries and dependent joins inside each other.
+/// Maximum nesting of subqueries and dependent joins.
 const NESTING_MAX: usize = 500;
-/// Nodes of the arena: reached only by subqueries stacked inside the step of a recursion, where outer rows are copied.
+/// Maximum number of nodes in the arena: reached only by subqueries stacked inside the step of a recursion, where outer
+/// rows are copied.
 const NODES_MAX: usize = 1_000_000;
 
-/// Turns every correlated subquery and every dependent join into a plain join, in the plan and in all shared ones.
+/// Turns every correlated subquery and every dependent join into a plain join, in the plan and in all shared plans.
 ///
 /// # Errors
-/// If subqueries are nested too deep, or if one is in a place where no join can compute it: inside a lambda whose
+/// If subqueries are nested too deeply, or if one is in a place where no join can compute it: inside a lambda whose
 /// parameter it uses.
 pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry) -> Result<()> {
     let mut unnester = Unnester::new(plan, functions);
@@ -71,7 +72,7 @@ pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry) -> Result<()> {
         let root = unnester.walk(root)?;
         unnester.plan.root = Some(root);
     }
-    // Unnesting makes further ones.
+    // Unnesting adds further shared plans.
     let mut open: Vec<SharedId> = unnester.plan.shared_plans().map(|(id, _)| id).collect();
     let mut known = open.len();
     while let Some(id) = open.pop() {
@@ -86,12 +87,12 @@ pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry) -> Result<()> {
     Ok(())
 }
 
-/// The plan while its subqueries are taken out, and what is known of its nodes.
+/// The plan while its subqueries are taken out, and facts about its nodes.
 struct Unnester<'a> {
     plan: &'a mut Plan,
     functions: &'a dyn FunctionRegistry,
     facts: Facts,
-    /// The columns of all subqueries that became joins: the plan of an expression that is there twice is copied.
+    /// Columns of all subqueries that became joins: if an expression occurs twice, its plan is copied.
     placed: ColumnSet,
 }
 
@@ -100,7 +101,7 @@ impl<'a> Unnester<'a> {
         Self { plan, functions, facts: Facts::default(), placed: ColumnSet::new() }
     }
 
-    /// The node without subqueries and dependent joins, all the way down.
+    /// Returns the node without subqueries and dependent joins, all the way down.
     fn walk(&mut self, id: NodeId) -> Result<NodeId> {
         if self.plan.node_count() > NODES_MAX {
             return Err(too_complex(Span::NONE));
@@ -122,14 +123,14 @@ impl<'a> Unnester<'a> {
         Ok(self.plan.add(node))
     }
 
-    /// The plans of the subqueries that stay in a node's expressions, before and after.
+    /// Walks the plans of the subqueries that stay in a node's expressions; returns them before and after.
     fn walk_kept_subqueries(&mut self, id: NodeId) -> Result<HashMap<NodeId, NodeId>> {
         let mut plans = Vec::new();
         self.plan.node(id).for_each_expr(&mut |expr| plans.extend(subquery_plans(expr)));
         plans.into_iter().map(|plan| Ok((plan, self.walk(plan)?))).collect()
     }
 
-    /// A dependent join as a plain one; other nodes as they are.
+    /// Turns a dependent join into a plain one; returns other nodes as they are.
     fn eliminate(&mut self, id: NodeId) -> Result<NodeId> {
         let Node::Join(join) = self.plan.node(id).clone() else { return Ok(id) };
         if !self.depends_on(join.right, join.left) {
@@ -167,7 +168,7 @@ impl<'a> Unnester<'a> {
     }
 }
 
-/// The plans of the subqueries in an expression.
+/// Returns the plans of the subqueries in an expression.
 fn subquery_plans(expr: &Expr) -> Vec<NodeId> {
     let mut plans = Vec::new();
     expr.for_each(&mut |part| {

@@ -1,4 +1,4 @@
-//! May a column be NULL in a node? Its own entry only describes the node that makes it: outer joins above may add
+//! Nullability of a column in a node. Its own entry only describes the node that makes it: outer joins above may add
 //! NULLs.
 
 use godwit_plan::{ColumnId, JoinKind, Node, NodeId};
@@ -6,7 +6,7 @@ use godwit_plan::{ColumnId, JoinKind, Node, NodeId};
 use super::Unnester;
 
 impl Unnester<'_> {
-    /// Walks down to the node that makes the column.
+    /// Walks down to the node that makes the column, to find out whether it may be NULL.
     pub(super) fn may_be_null(&self, mut id: NodeId, column: ColumnId) -> bool {
         loop {
             let passes = |columns: &[(ColumnId, godwit_plan::Expr)]| {
@@ -48,14 +48,14 @@ impl Unnester<'_> {
         }
     }
 
-    /// Does a node add NULLs to columns that are declared without?
+    /// Returns true if a node adds NULLs to columns that are declared without.
     pub(super) fn is_filled_up(&self, id: NodeId) -> bool {
         let columns = self.plan.outputs(id);
         columns.into_iter().any(|column| !self.plan.column(column).nullable && self.may_be_null(id, column))
     }
 }
 
-/// Does the join add NULLs to the columns of one of its sides?
+/// Returns true if the join adds NULLs to the columns of this side.
 fn fills_up(kind: &JoinKind, right: bool) -> bool {
     match kind {
         JoinKind::Full | JoinKind::Positional => true,

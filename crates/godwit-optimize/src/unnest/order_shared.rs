@@ -1,5 +1,5 @@
-//! Shared plans in the order that the plan promises: those that one uses come before it. Domains are added last, but
-//! older shared plans may use them.
+//! Ordering of shared plans as the plan guarantees: each after those that it uses. Domains are added last, but older
+//! shared plans may use them.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use godwit_plan::{Node, NodeId, Plan, SharedId, SharedPlan, Use};
 
 use super::{replace_plans, subquery_plans};
 
-/// Sorts the shared plans, and tells all uses.
+/// Sorts the shared plans, and updates all uses.
 pub(super) fn order_shared(plan: &mut Plan) {
     let ids: Vec<SharedId> = plan.shared_plans().map(|(id, _)| id).collect();
     let used: Vec<Vec<SharedId>> = ids.iter().map(|&id| uses(plan, plan.shared(id).root)).collect();
@@ -26,7 +26,7 @@ pub(super) fn order_shared(plan: &mut Plan) {
     plan.root = plan.root.map(|root| renumbered(plan, root, &places));
 }
 
-/// The shared plans that a subtree uses.
+/// Returns the shared plans that a subtree uses.
 fn uses(plan: &Plan, root: NodeId) -> Vec<SharedId> {
     let mut found = Vec::new();
     let mut open = vec![root];
@@ -41,7 +41,7 @@ fn uses(plan: &Plan, root: NodeId) -> Vec<SharedId> {
     found
 }
 
-/// Positions, depth first.
+/// Returns positions in depth-first post-order: each after those that it uses.
 fn used_first(used: &[Vec<SharedId>]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; used.len()];

@@ -1,4 +1,4 @@
-//! Joins with the same outer rows, one upon the other: those of the subqueries of a node, or one dependent join.
+//! Stacked joins over the same outer rows: those of the subqueries of a node, or one dependent join.
 //!
 //! ```text
 //! Join      ◄─ steps, the last one on top
@@ -7,7 +7,7 @@
 //! base      ◄─ the outer rows, of which domains are made
 //! ```
 //!
-//! Domains are made from the base rather than from what is below a join, so that it is shared once however many
+//! Domains are made from the base rather than from the rows below a join, so that it is shared once, no matter how many
 //! subqueries a node has. Therefore the steps are only recorded, and become nodes when the pile is finished.
 
 use godwit_common::{Error, Result};
@@ -24,10 +24,10 @@ pub(super) struct Pile {
     pub(super) base_columns: ColumnSet,
     /// The base as a shared plan, once a domain needs it: (column of the base, column of the shared plan).
     pub(super) shared: Option<(SharedId, Vec<(ColumnId, ColumnId)>)>,
-    /// A number that each row of the base has, once a domain needs one.
+    /// Number of each row of the base, once a domain needs one.
     pub(super) row_number: Option<ColumnId>,
     steps: Vec<Step>,
-    /// Values of subqueries that were placed.
+    /// Values of the subqueries placed so far.
     pub(super) values: Vec<(NodeId, Expr)>,
 }
 
@@ -61,7 +61,7 @@ impl Pile {
 }
 
 impl Unnester<'_> {
-    /// The base with all steps. It has the columns of the base and those that the steps add, perhaps more.
+    /// Returns the base with all steps. It has the columns of the base and those that the steps add, perhaps more.
     pub(super) fn finish(&mut self, pile: Pile) -> NodeId {
         self.add_steps(pile.base, pile.steps)
     }
@@ -87,7 +87,7 @@ impl Unnester<'_> {
         pile.shared = None;
     }
 
-    /// Joins the outer rows with others, which may depend on them.
+    /// Joins the outer rows with a right side that may depend on them.
     pub(super) fn join(&mut self, pile: &mut Pile, kind: JoinKind, right: NodeId, conditions: Vec<Expr>) -> Result<()> {
         if self.free(right).is_disjoint(&pile.base_columns) {
             pile.add_join(kind, right, conditions);
@@ -126,8 +126,8 @@ impl Unnester<'_> {
         self.join_pulled(pile, kind, pulled, conditions)
     }
 
-    /// Can this join compute what was put off? A column that is declared as never NULL must not be computed above an
-    /// outer join that adds NULLs, and the nearest row has to be found with all values available.
+    /// Returns true if this join can compute what was put off. A column declared as never NULL must not be computed
+    /// above an outer join that adds NULLs, and the nearest row can only be found with all values available.
     fn can_join(&self, kind: &JoinKind, conditions: &[Expr], pulled: &Pulled) -> bool {
         if pulled.computed.is_empty() && !pulled.always {
             return true;
@@ -186,8 +186,8 @@ impl Unnester<'_> {
         Ok(())
     }
 
-    /// A right side with exactly one row for each outer row: an outer join finds it, and the condition of the join's
-    /// kind is applied above.
+    /// Joins a right side that has exactly one row for each outer row: an outer join finds it, and the condition of the
+    /// join's kind is applied above.
     fn join_one_row(&mut self, pile: &mut Pile, kind: JoinKind, pulled: Pulled, conditions: Vec<Expr>) {
         pile.add_join(JoinKind::Left, pulled.node, pulled.conditions);
         pile.extend(pulled.computed);

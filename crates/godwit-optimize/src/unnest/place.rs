@@ -1,7 +1,7 @@
-//! Where subqueries occur in nodes, and how the nodes are rewritten.
+//! Subqueries in the expressions of nodes, and how the nodes are rewritten.
 //!
-//! The joins go below the node, over the rows that it reads. What they add doesn't leak: a node that passes on all
-//! columns of its input gets a projection above.
+//! The joins go below the node, over the rows that it reads. Columns that they add don't leak: a node that passes on
+//! all columns of its input gets a projection above.
 
 use godwit_common::{Error, Result};
 use godwit_plan::{ColumnId, Expr, Limit, Node, NodeId, SetOperation, SetOperator, Values};
@@ -10,7 +10,7 @@ use super::Unnester;
 use super::pile::Pile;
 
 impl Unnester<'_> {
-    /// A node without subqueries in its expressions, except those that stay.
+    /// Returns a node without subqueries in its expressions, except those that stay.
     pub(super) fn place(&mut self, id: NodeId) -> Result<NodeId> {
         if !self.is_placeable(id) {
             return self.place_below_limit(id);
@@ -44,7 +44,8 @@ impl Unnester<'_> {
         exprs.iter().any(|expr| self.has_placeable(expr))
     }
 
-    /// Values of closed expressions are computed first. Others are those of a recursion's rows: projections of one row.
+    /// Handles rows of values. Expressions without free columns are computed first. Others use a recursion's rows and
+    /// become projections of one row.
     fn place_in_values(&mut self, mut values: Values) -> NodeId {
         if values.rows.iter().flatten().all(|expr| self.is_closed(expr)) {
             let value = |expr: &mut Expr| *expr = self.computed_first(expr.clone());
@@ -67,7 +68,7 @@ impl Unnester<'_> {
         self.plan.add(Node::SetOperation(SetOperation { operator, all: true, columns: values.columns, inputs }))
     }
 
-    /// The same for numbers of rows: those of a recursion's rows are compared in a filter.
+    /// Does the same for the numbers of a limit: those that use a recursion's rows are compared in a filter.
     fn place_in_limit(&mut self, limit: Limit) -> Result<NodeId> {
         if limit.offset.iter().chain(&limit.count).all(|expr| self.is_closed(expr)) {
             let offset = limit.offset.map(|offset| self.computed_first(offset));
@@ -89,7 +90,7 @@ impl Unnester<'_> {
         if self.has_placeable(&expr) { self.as_scalar(expr) } else { expr }
     }
 
-    /// A limit sees the order only if its input is the sort itself: the projection goes above both.
+    /// Moves the projection above both limit and sort, as a limit sees the order only if its input is the sort itself.
     fn place_below_limit(&mut self, id: NodeId) -> Result<NodeId> {
         let Node::Limit(limit) = self.plan.node(id) else { return Ok(id) };
         let sort = limit.input;
@@ -103,7 +104,7 @@ impl Unnester<'_> {
         Ok(self.restore(node, &outputs))
     }
 
-    /// A node over its input and the joins.
+    /// Places the joins between a node and its input.
     fn place_below(&mut self, node: Node) -> Result<NodeId> {
         let mut pile = Pile::new(self, node.inputs()[0]);
         let node = self.try_map_exprs(node, &mut |unnester, expr| unnester.place_in(&mut pile, expr))?;
@@ -111,7 +112,8 @@ impl Unnester<'_> {
         Ok(self.plan.add(node.map_inputs(&mut |_| input)))
     }
 
-    /// Conditions without subqueries come first, then those that are joins, then those that use the values of joins.
+    /// Orders conditions: those without subqueries come first, then those that are joins, then those that use the
+    /// values of joins.
     fn place_in_filter(&mut self, input: NodeId, conditions: Vec<Expr>) -> Result<NodeId> {
         let conjuncts = conditions.into_iter().flat_map(Expr::into_conjuncts);
         let (placeable, plain): (Vec<_>, Vec<_>) = conjuncts.partition(|conjunct| self.has_placeable(conjunct));

@@ -1,4 +1,4 @@
-//! Predicates on outer columns rise to the join: no domain is needed where all of them can.
+//! Predicates on outer columns rise to the join: if all of them can, no domain is needed.
 //!
 //! ```text
 //! outer ⋈ Aggregate sum(x)            outer ⟕ Aggregate by k, sum(x)  on outer.k = k
@@ -6,10 +6,10 @@
 //!             inner
 //! ```
 //!
-//! Any comparison rises through filters, projections and joins. Through groups, windows and limits only equalities
-//! rise: the inner side becomes a key. Projections of outer columns are put off until above the join. An aggregate
-//! without keys has a row even if nothing is below it: it is keyed here, and the value of the empty group is computed
-//! above an outer join.
+//! Any comparison rises through filters, projections and joins. Only equalities rise through groups, windows and
+//! limits, where the inner side becomes a key. Projections of outer columns are put off until above the join. An
+//! aggregate without keys has a row even for empty input: it gets keys here, and the value of the empty group is
+//! computed above an outer join.
 
 use godwit_common::Result;
 use godwit_plan::{
@@ -21,15 +21,15 @@ use godwit_types::SqlType;
 use super::Unnester;
 use super::build::{case, coalesce};
 
-/// A subtree without its correlation. For an outer row, its rows are those of `node` for which the conditions are TRUE.
+/// A subtree without its correlation. Its rows for an outer row are those of `node` for which the conditions are TRUE.
 pub(super) struct Pulled {
-    /// Uses no outer columns. It may have more columns than the subtree had.
+    /// The rows; they use no outer columns. There may be more columns than the subtree had.
     pub(super) node: NodeId,
     /// Conjuncts over outer columns and those of the node.
     pub(super) conditions: Vec<Expr>,
     /// Columns of the subtree that are computed above, from outer columns and those of the node.
     pub(super) computed: Vec<(ColumnId, Expr)>,
-    /// There is exactly one row for each outer row: without one in `node` its columns are NULL, and `computed`
+    /// There is exactly one row for each outer row: if `node` has none, its columns are NULL, and `computed` are
     /// computed.
     pub(super) always: bool,
 }
@@ -52,7 +52,7 @@ struct Binding {
 }
 
 impl Unnester<'_> {
-    /// A subtree without the outer columns; `None` if some can't rise.
+    /// Removes outer columns from a subtree; `None` if some can't rise.
     pub(super) fn pull(&mut self, id: NodeId, outer: &ColumnSet) -> Result<Option<Pulled>> {
         if self.free(id).is_disjoint(outer) {
             return Ok(Some(Pulled::rows(id)));
@@ -95,7 +95,7 @@ impl Unnester<'_> {
         Some(Pulled { computed, ..Pulled::rows(self.one_row()) })
     }
 
-    /// A projection above the rows: expressions that use only columns of the node stay, the rest are put off.
+    /// Handles a projection above the rows: expressions that use only columns of the node stay, the rest are put off.
     pub(super) fn pull_project(&mut self, project: Project, input: Pulled, outer: &ColumnSet) -> Option<Pulled> {
         let above = outer.union(&input.computed_set());
         let mut kept = Vec::new();
@@ -139,7 +139,7 @@ impl Unnester<'_> {
         Some(input)
     }
 
-    /// A join that keeps the rows of its left side as they are, and depends on outer columns only there.
+    /// Handles a join that keeps the rows of its left side as they are, and depends on outer columns only there.
     fn pull_join(&mut self, join: Join, outer: &ColumnSet) -> Result<Option<Pulled>> {
         use JoinKind::{Anti, AsOf, Left, Mark, Semi, Single};
         if !matches!(join.kind, Left | Semi | Anti | Mark { .. } | Single | AsOf { .. }) {
@@ -163,7 +163,7 @@ impl Unnester<'_> {
         Ok(Some(left))
     }
 
-    /// Groups for each value of the bindings.
+    /// Groups separately for each value of the bindings.
     pub(super) fn pull_aggregate(&mut self, aggregate: Aggregate, input: Pulled, outer: &ColumnSet) -> Option<Pulled> {
         let is_global = aggregate.keys.is_empty();
         let bindings = self.bindings(&input, outer)?;
@@ -197,8 +197,8 @@ impl Unnester<'_> {
         Some(grouped)
     }
 
-    /// Gives other ids to aggregates that aren't NULL for an empty group: (column, its stand-in, the call's value
-    /// without rows).
+    /// Gives other ids to aggregates that aren't NULL for an empty group: (column, its stand-in, the call's value for
+    /// no rows).
     fn values_of_empty_group(
         &mut self,
         aggregates: &mut [(ColumnId, godwit_plan::AggregateCall)],
@@ -214,8 +214,8 @@ impl Unnester<'_> {
         computed
     }
 
-    /// Substitutes the value of the empty group where no group is found. An aggregate that is never NULL shows that by
-    /// itself.
+    /// Substitutes the value of the empty group where no group is found. An aggregate that is never NULL indicates that
+    /// by being NULL.
     fn compute_empty_group(&mut self, grouped: &mut Pulled, columns: Vec<(ColumnId, ColumnId, Expr)>) {
         let needs_flag = columns.iter().any(|&(_, stand_in, _)| self.plan.column(stand_in).nullable);
         let found = needs_flag.then(|| {
@@ -233,7 +233,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// Partitions for each value of the bindings.
+    /// Partitions separately for each value of the bindings.
     fn pull_window(&mut self, window: Window, mut input: Pulled, outer: &ColumnSet) -> Option<Pulled> {
         let above = outer.union(&input.computed_set());
         let bindings = self.bindings(&input, outer)?;
@@ -263,7 +263,7 @@ impl Unnester<'_> {
         Ok(Some(pulled))
     }
 
-    /// The conditions, if all of them are equalities of an inner and an outer value.
+    /// Returns the conditions as bindings, if all of them equate an inner and an outer value.
     fn bindings(&mut self, pulled: &Pulled, outer: &ColumnSet) -> Option<Vec<Binding>> {
         if pulled.always {
             return None;
@@ -276,7 +276,7 @@ impl Unnester<'_> {
         Some(Binding { comparison, inner: inner.clone(), outer: outer.clone() })
     }
 
-    /// The inner and the outer side of an equality.
+    /// Returns the inner and the outer side of an equality.
     pub(super) fn bound_value<'e>(
         &mut self,
         condition: &'e Expr,
@@ -296,13 +296,13 @@ impl Unnester<'_> {
         }
     }
 
-    /// Can an expression not rise? One with a subquery that becomes a join has to stay where it is.
+    /// Returns true if an expression can't rise. One with a subquery that becomes a join has to stay where it is.
     pub(super) fn is_stuck(&mut self, expr: &Expr, above: &ColumnSet) -> bool {
         self.has_placeable(expr) && !self.columns_of(expr).is_disjoint(above)
     }
 }
 
-/// The expression with columns replaced by what computes them.
+/// Replaces columns in the expression by the expressions that compute them.
 pub(super) fn put_in(expr: Expr, computed: &[(ColumnId, Expr)]) -> Expr {
     if computed.is_empty() {
         return expr;
@@ -310,7 +310,8 @@ pub(super) fn put_in(expr: Expr, computed: &[(ColumnId, Expr)]) -> Expr {
     expr.substitute(&|column| computed.iter().find(|(known, _)| *known == column).map(|(_, value)| value.clone()))
 }
 
-/// Is the value NULL whenever the columns are? Then it can be computed below an outer join as well as above.
+/// Returns true if the value is NULL whenever the columns are. Then it can be computed below an outer join as well as
+/// above.
 fn is_null_with_its_columns(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Column(_) => true,

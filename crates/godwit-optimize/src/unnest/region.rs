@@ -1,7 +1,7 @@
 //! Filters and inner joins as one region: its leaves are joined again without the predicates that rise.
 //!
-//! Two things keep the joins good. If two columns are bound to the same outer value, only one predicate rises, and the
-//! columns are compared with each other inside. And if the predicates that rise are what held the leaves together,
+//! Two rules keep the joins efficient. If two columns are bound to the same outer value, only one predicate rises, and
+//! the columns are compared with each other inside. And if the rising predicates are all that connects the leaves,
 //! nothing rises: the leaves would become a cross product, which a join with a domain avoids.
 
 use godwit_common::Result;
@@ -14,9 +14,9 @@ use super::pull::{Pulled, put_in};
 #[derive(Default)]
 struct Region {
     leaves: Vec<(NodeId, ColumnSet)>,
-    /// Over columns of leaves only.
+    /// Predicates over columns of leaves only.
     local: Vec<Expr>,
-    /// Over outer columns, too.
+    /// Predicates that use outer columns as well.
     risen: Vec<Expr>,
     computed: Vec<(ColumnId, Expr)>,
 }
@@ -56,7 +56,7 @@ impl Unnester<'_> {
         Ok(Some(Pulled { conditions: region.risen, computed: region.computed, ..Pulled::rows(node) }))
     }
 
-    /// The leaves of a region, from left to right, and its predicates.
+    /// Returns the leaves of a region, from left to right, and its predicates.
     fn flatten(&self, id: NodeId) -> (Vec<NodeId>, Vec<Expr>) {
         let (mut leaves, mut all) = (Vec::new(), Vec::new());
         let mut open = vec![id];
@@ -76,7 +76,7 @@ impl Unnester<'_> {
         (leaves, all)
     }
 
-    /// `a = outer AND b = outer` as `a = outer` above and `a = b` inside.
+    /// Splits `a = outer AND b = outer` into `a = outer` above and `a = b` inside.
     fn compare_inside(&mut self, region: &mut Region, outer: &ColumnSet) {
         let mut bound: Vec<(Expr, Expr)> = Vec::new();
         for condition in std::mem::take(&mut region.risen) {
@@ -95,7 +95,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// Are all leaves that risen predicates refer to connected by local ones?
+    /// Returns true if local predicates connect all leaves that risen predicates refer to.
     fn holds_together(&mut self, region: &Region) -> bool {
         let mut group: Vec<usize> = (0..region.leaves.len()).collect();
         for condition in &region.local {
@@ -114,7 +114,7 @@ impl Unnester<'_> {
         (0..region.leaves.len()).filter(|&leaf| !region.leaves[leaf].1.is_disjoint(&columns)).collect()
     }
 
-    /// Inner joins from left to right, each predicate as low as its columns allow.
+    /// Joins leaves by inner joins from left to right, each predicate as low as its columns allow.
     fn join_leaves(&mut self, leaves: Vec<(NodeId, ColumnSet)>, mut conditions: Vec<Expr>) -> NodeId {
         let mut joined: Option<(NodeId, ColumnSet)> = None;
         for (leaf, columns) in leaves {
@@ -143,7 +143,7 @@ impl Unnester<'_> {
 }
 
 impl Region {
-    /// A leaf may depend on what an earlier one put off: then that is substituted there, too.
+    /// Substitutes columns that an earlier leaf put off in the leaves that depend on them.
     fn resolve_computed(&mut self) {
         for index in 1..self.computed.len() {
             let (before, rest) = self.computed.split_at_mut(index);

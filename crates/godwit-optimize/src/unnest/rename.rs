@@ -1,4 +1,4 @@
-//! Free columns under other names.
+//! Renaming of free columns.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, NodeId};
 
 use super::Unnester;
 
-/// What stands in for columns.
+/// Substitutes for columns.
 pub(super) struct Renaming {
     from: ColumnSet,
     to: HashMap<ColumnId, ColumnId>,
@@ -20,7 +20,7 @@ impl Renaming {
 }
 
 impl Unnester<'_> {
-    /// The expression over other columns, those of the outer queries in its subqueries included.
+    /// Renames columns in an expression, including outer columns in its subqueries.
     pub(super) fn rename(&mut self, expr: Expr, names: &Renaming) -> Expr {
         expr.transform(&mut |mut part| {
             match &mut part.kind {
@@ -36,7 +36,7 @@ impl Unnester<'_> {
         })
     }
 
-    /// A subtree that takes other columns from outside. What it makes stays.
+    /// Makes a subtree take other columns from outside. The columns that it makes stay.
     pub(super) fn rename_free(&mut self, id: NodeId, names: &Renaming) -> NodeId {
         if self.free(id).is_disjoint(&names.from) {
             return id;

@@ -1,4 +1,4 @@
-//! Does a subtree have at most one row? Then it is a value without counting rows.
+//! Whether a subtree has at most one row: then it is a value without counting rows.
 
 use godwit_plan::{ColumnId, ColumnSet, Comparison, Expr, ExprKind, JoinKind, Node, NodeId};
 use godwit_types::Value;
@@ -10,7 +10,7 @@ impl Unnester<'_> {
         self.is_single_row_of(id, &ColumnSet::new())
     }
 
-    /// The same if some columns are equal to one value each, which isn't NULL.
+    /// Returns the same if some columns are each equal to one value that isn't NULL.
     fn is_single_row_of(&mut self, id: NodeId, bound: &ColumnSet) -> bool {
         match self.plan.node(id).clone() {
             Node::Values(values) => values.rows.len() <= 1,
@@ -57,7 +57,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// The column that a condition sets equal to an expression without these columns.
+    /// Returns the column that a condition equates with an expression without these columns.
     fn fixed_column(&mut self, condition: &Expr, outputs: &ColumnSet) -> Option<ColumnId> {
         let ExprKind::Compare(Comparison::Equal, a, b) = &condition.kind else { return None };
         let is_fixed =

@@ -7,8 +7,8 @@
 //! | `op ALL` | as `NOT (negated op ANY)` | the same |
 //! | scalar | | outer join with its row; with its only row if it has several |
 //!
-//! Joins don't fail: a subquery with more than one row gives their number, too, and the error is in the expression,
-//! which is evaluated only where SQL does.
+//! Joins don't fail: a subquery with more than one row also returns their number, and the error is raised by the
+//! expression, which is evaluated only where SQL does.
 
 use godwit_common::{Error, Result, Span};
 use godwit_plan::{
@@ -23,7 +23,7 @@ use super::pile::Pile;
 const SEVERAL_ROWS: &str = "more than one row returned by a subquery used as a value";
 
 impl Unnester<'_> {
-    /// Does the expression have a subquery that must become a join? Scalar ones without free columns stay.
+    /// Returns true if the expression has a subquery that must become a join. Scalar ones without free columns stay.
     pub(super) fn has_placeable(&mut self, expr: &Expr) -> bool {
         let mut plans = Vec::new();
         let mut found = false;
@@ -38,12 +38,12 @@ impl Unnester<'_> {
         found || plans.into_iter().any(|plan| !self.free(plan).is_empty())
     }
 
-    /// The expression with columns of the pile in place of its subqueries.
+    /// Replaces subqueries in the expression by columns of the pile.
     pub(super) fn place_in(&mut self, pile: &mut Pile, expr: Expr) -> Result<Expr> {
         self.place_inside(pile, expr, &ColumnSet::new())
     }
 
-    /// `inner` are parameters of lambdas around the expression: no join has them.
+    /// Does the same below lambdas, whose parameters are `inner`: no join has them.
     fn place_inside(&mut self, pile: &mut Pile, expr: Expr, inner: &ColumnSet) -> Result<Expr> {
         if !self.has_placeable(&expr) {
             return Ok(expr);
@@ -96,7 +96,7 @@ impl Unnester<'_> {
         failure.map(|()| mapped)
     }
 
-    /// A subquery as a value.
+    /// Places a subquery as a value.
     fn place_subquery(&mut self, pile: &mut Pile, subquery: Subquery, ty: &SqlType, span: Span) -> Result<Expr> {
         match subquery.kind {
             SubqueryKind::Scalar => self.place_scalar(pile, &subquery, ty, span),
@@ -134,7 +134,7 @@ impl Unnester<'_> {
         Ok(Expr::new(ExprKind::Column(mark), SqlType::Boolean, false))
     }
 
-    /// A conjunct of a filter as a join; given back if it is another kind of condition.
+    /// Places a conjunct of a filter as a join; returns it if it is another kind of condition.
     pub(super) fn place_conjunct(&mut self, pile: &mut Pile, conjunct: Expr) -> Result<Option<Expr>> {
         let (inside, mut negated) = without_negations(&conjunct);
         let ExprKind::Subquery(subquery) = &inside.kind else { return Ok(Some(conjunct)) };
@@ -173,7 +173,8 @@ impl Unnester<'_> {
         }
     }
 
-    /// A column that a subquery passes on from outside may be NULL there.
+    /// Returns true if the column is made without NULLs. A column that a subquery passes on from outside may be NULL
+    /// there.
     fn is_made_without_nulls(&mut self, plan: NodeId, column: ColumnId) -> bool {
         self.makes(plan).contains(column) && !self.may_be_null(plan, column)
     }
@@ -183,7 +184,7 @@ impl Unnester<'_> {
         !expr.nullable && !expr.has_subquery() && expr.columns().iter().all(never)
     }
 
-    /// A volatile left value is evaluated once for each row, not for each pair.
+    /// Makes a volatile left value be evaluated once per row, not per pair.
     fn once(&mut self, pile: &mut Pile, expr: Expr) -> Expr {
         if !expr.is_volatile() {
             return expr;
@@ -194,8 +195,8 @@ impl Unnester<'_> {
         value
     }
 
-    /// The plan of a subquery that is about to be a join. One that was a join before is copied, so that no two nodes
-    /// make the same column; columns that it takes from outside get ids of their own.
+    /// Takes the plan of a subquery that is about to become a join. If it was a join before, it is copied, so that no
+    /// two nodes make the same column; columns that it takes from outside get new ids.
     fn take(&mut self, plan: NodeId, columns: &[ColumnId]) -> (NodeId, Vec<ColumnId>) {
         let made = self.made_by_nodes(plan);
         let (plan, mut columns) = if made.is_disjoint(&self.placed) {
@@ -221,7 +222,7 @@ impl Unnester<'_> {
         (self.plan.add(Node::Project(Project { input: plan, columns: own })), columns)
     }
 
-    /// The columns that the nodes of a subtree make, without those of subqueries in its expressions.
+    /// Returns the columns that the nodes of a subtree make, without those of subqueries in its expressions.
     fn made_by_nodes(&self, id: NodeId) -> ColumnSet {
         let mut made = ColumnSet::new();
         let mut open = vec![id];
@@ -232,7 +233,7 @@ impl Unnester<'_> {
         made
     }
 
-    /// The comparison of a row value with each row, as conjuncts.
+    /// Compares a row value with each row, as conjuncts.
     fn compare_rows(&mut self, comparison: Comparison, left: &[Expr], plan: NodeId, columns: &[ColumnId]) -> Vec<Expr> {
         let right = columns.iter().map(|&column| {
             let ty = self.plan.column(column).ty.clone();
@@ -259,7 +260,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// A plan that has a row if and only if this one has; `None` if it always has one.
+    /// Returns a plan that has a row if and only if this one has; `None` if it always has one.
     fn any_row(&mut self, mut id: NodeId) -> Option<NodeId> {
         loop {
             let is_volatile = self.is_volatile(id);
@@ -301,8 +302,7 @@ impl Unnester<'_> {
         Ok(value)
     }
 
-    /// The value of an expression without columns as an uncorrelated scalar subquery, of which the subqueries can be
-    /// joins.
+    /// Turns an expression without columns into an uncorrelated scalar subquery, whose own subqueries can become joins.
     pub(super) fn as_scalar(&mut self, expr: Expr) -> Expr {
         let (ty, nullable, span) = (expr.ty.clone(), expr.nullable, expr.span);
         let column = self.column_for("value", &expr);
@@ -313,7 +313,7 @@ impl Unnester<'_> {
     }
 }
 
-/// Does the limit let a row pass whenever there is one?
+/// Returns true if the limit lets a row pass whenever there is one.
 fn lets_one_pass(limit: &godwit_plan::Limit) -> bool {
     let most = limit.count.as_ref().map(Expr::as_literal);
     match most {
@@ -323,7 +323,7 @@ fn lets_one_pass(limit: &godwit_plan::Limit) -> bool {
     }
 }
 
-/// What is inside an odd or even number of NOTs.
+/// Strips NOTs; also returns whether their number is odd.
 fn without_negations(mut expr: &Expr) -> (&Expr, bool) {
     let mut negated = false;
     while let ExprKind::Not(inner) = &expr.kind {

@@ -1,4 +1,5 @@
-//! Random trees of joins over tiny tables full of NULLs have the same rows before and after, whatever the statistics say.
+//! Random trees of joins over tiny tables full of NULLs have the same rows before and after, whatever the statistics
+//! say.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -89,7 +90,7 @@ impl Maker {
         self.plan.add(Node::Scan(Scan { relation, columns, filters: Vec::new(), rows_enough: None }))
     }
 
-    /// A column of one of the nodes, with the NULL-ness that it has there.
+    /// Picks a column of one of the nodes, nullable as it is there.
     fn column(&mut self, nodes: &[NodeId]) -> Expr {
         let node = *self.random.pick(nodes);
         let column = *self.random.pick(&self.plan.outputs(node));
@@ -114,7 +115,7 @@ impl Maker {
         }
     }
 
-    /// A condition over nodes, mostly an equality of the first and the last.
+    /// Builds a condition over nodes, mostly an equality of the first and the last.
     fn condition(&mut self, nodes: &[NodeId]) -> Expr {
         let (left, right) = (self.value(&nodes[..1]), self.value(&nodes[nodes.len() - 1..]));
         match self.random.below(16) {
@@ -184,7 +185,7 @@ fn random_plan(seed: u64, relations: usize, rows_max: usize) -> Plan {
     plan
 }
 
-/// Compares trees before and after; returns how many were changed and how many have rows.
+/// Compares trees before and after; returns how many changed and how many have rows.
 fn compare(plans: impl Iterator<Item = Plan>) -> (usize, usize) {
     let (mut changed, mut with_rows) = (0, 0);
     for (seed, before) in plans.enumerate() {

@@ -1,4 +1,4 @@
-//! What samples tell of joins.
+//! Joins estimated from samples.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use crate::join_order::build::join_graph;
 use crate::join_order::cost::Cardinality;
 use crate::join_order::region::Region;
 
-/// A table of 1,000 rows with the columns `kind`, from 0 to 99, and `word`, which depends on the kind; or of its 100 kinds.
+/// A table of 1,000 rows with the columns `kind`, from 0 to 99, and `word`, which depends on the kind; or the table of
+/// its 100 kinds.
 #[derive(Debug)]
 struct Sampled {
     columns: Vec<RelationColumn>,
@@ -81,7 +82,7 @@ fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId,
     (scan, expr(ids[0], SqlType::Integer))
 }
 
-/// Estimated rows of kinds ⨝ rows, where these kinds and these rows' kinds pass the filters.
+/// Estimates the rows of kinds ⨝ rows, where these kinds and the rows of these kinds pass the filters.
 fn joined_rows(kinds: Vec<i64>, kinds_of_rows: Vec<i64>) -> f64 {
     let mut plan = Plan::new();
     let (all_kinds, kind) = scan(&mut plan, 100, kinds, true);
@@ -102,9 +103,9 @@ fn joined_rows(kinds: Vec<i64>, kinds_of_rows: Vec<i64>) -> f64 {
 
 #[test]
 fn keys_of_a_whole_table_are_looked_for_in_samples() {
-    // All rows are of the one kind: independence would keep a hundredth.
+    // All rows are of the one kind: independence would keep one in a hundred.
     assert_eq!(joined_rows(vec![3], vec![3; 50]), 50.0);
-    // None is, though one in a hundred was expected: believed only if ten were.
+    // None is, though one in a hundred was expected: believed only if ten pairs were expected.
     assert!(joined_rows(vec![3], vec![4; 50]) <= 1.0);
     assert!(joined_rows((0..50).collect(), vec![70; 50]) <= 1.0);
     // As expected.

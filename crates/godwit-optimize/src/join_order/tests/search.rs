@@ -1,4 +1,4 @@
-//! Dynamic programming against trying every tree.
+//! Dynamic programming compared with exhaustive search.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::join_order::cost::{Cardinality, Estimate};
 use crate::join_order::enumerate::{JoinTree, best_tree};
 use crate::join_order::graph::{JoinGraph, KeyClass, Member, Operator, Relation, RelationSet, Step, bits, one};
 
-/// A graph of relations with these rows, and edges (a, b, domain).
+/// Builds a graph of relations with these rows, and edges (a, b, domain).
 fn graph_of(rows: &[f64], edges: &[(usize, usize, f64)]) -> JoinGraph {
     let mut plan = Plan::new();
     let node = plan.add(Node::Values(Values { columns: Vec::new(), rows: Vec::new() }));
@@ -59,7 +59,7 @@ fn joined(graph: &JoinGraph, step: Step, a: &Estimate, b: &Estimate, rows: f64) 
     }
 }
 
-/// The cost of the cheapest tree without cross products, by trying all.
+/// Returns the cost of the cheapest tree without cross products, found by trying all.
 fn cheapest(
     set: RelationSet,
     graph: &JoinGraph,
@@ -103,7 +103,7 @@ fn cost_of(tree: &JoinTree, graph: &JoinGraph, rows: &Cardinality<'_>) -> (Estim
 }
 
 proptest! {
-    /// Dynamic programming over connected subgraphs finds what trying every tree finds.
+    /// Dynamic programming over connected subgraphs finds the same cost as exhaustive search.
     #[test]
     fn the_best_tree_is_the_best_of_all(
         rows in prop::collection::vec(1.0_f64..1e6, 2..7),
@@ -112,7 +112,7 @@ proptest! {
         domains in prop::collection::vec(1.0_f64..1e5, 9),
         kinds in prop::collection::vec(0..6_usize, 6),
     ) {
-        // A tree of edges: inner joins, and outer and semi joins of a relation that is the last of its branch.
+        // The edges form a tree: inner joins, and outer and semi joins of a relation that is the last of its branch.
         let parent = |at: usize| parents[at - 1].index(at);
         let is_leaf = |at: usize| (at + 1..rows.len()).all(|child| parent(child) != at);
         let operation = |at: usize| match kinds[at - 1] {

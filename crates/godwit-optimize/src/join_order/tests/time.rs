@@ -1,4 +1,4 @@
-//! Graphs of the largest kinds are ordered in time.
+//! Time limits for ordering the largest graphs of each kind.
 
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,14 @@ fn graph(relations: usize, edges: impl Iterator<Item = (usize, usize)>) -> Plan 
     let scans: Vec<NodeId> = (0..relations)
         .map(|at| query.scan_of_integers(&format!("r{at}"), 1_000 + 77 * at as u64 % 10_000, &columns))
         .collect();
-    // Each pair has columns of its own, as far as there are some: classes of many would be cliques.
+    // Each pair has its own columns as far as there are enough: classes of many members would be cliques.
     let equal = |(a, b): (usize, usize)| format!("r{a}.c{} = r{b}.c{}", b % names.len(), a % names.len());
     let conditions: Vec<String> = edges.map(equal).collect();
     let root = query.filtered_product(&scans, &conditions.join(" AND "));
     query.select(root, &["r0.c0"])
 }
 
-/// Debug builds are some ten times slower than what users run.
+/// Debug builds are some ten times slower than release builds.
 fn assert_within(limit: Duration, name: &str, plan: Plan) {
     let limit = if cfg!(debug_assertions) { limit * 20 } else { limit };
     let expected = joins(&plan).len();

@@ -11,7 +11,7 @@ use super::{joins, nodes_below, ordered, tables};
 use crate::estimate::Estimates;
 use crate::test_tables::Query;
 
-/// Rows with one column more: a sum for each value of a key.
+/// Returns rows with an additional column: a sum for each value of a key.
 fn sums(query: &mut Query, input: NodeId, key: &str, summed: &str) -> (NodeId, Expr) {
     let ty = SqlType::decimal(38, 2);
     let sum = query.plan.add_column("sum", ty.clone(), true);
@@ -38,7 +38,7 @@ fn sums(query: &mut Query, input: NodeId, key: &str, summed: &str) -> (NodeId, E
     (query.plan.add(Node::Aggregate(aggregate)), Expr::new(ExprKind::Column(sum), ty, true))
 }
 
-/// The joins of a query, with those of its filters that are pushed down; subqueries are unnested.
+/// Plans the joins of a query, with the filters that are pushed down; subqueries are unnested.
 fn query(number: usize) -> Plan {
     let mut query = Query::default();
     let q = &mut query;
@@ -202,7 +202,7 @@ fn lineitem_is_probed_and_never_built_whole() {
 
 #[test]
 fn selective_dimensions_join_early() {
-    // Q9: green parts reduce lineitem or partsupp before orders come in.
+    // Q9: green parts reduce lineitem or partsupp before orders are joined.
     let plan = ordered(query(9));
     let is_orders = |node: NodeId| tables(&plan, node) == ["orders"];
     let join = joins(&plan).into_iter().find(|join| is_orders(join.left) || is_orders(join.right));
@@ -210,7 +210,7 @@ fn selective_dimensions_join_early() {
     let other = tables(&plan, if is_orders(join.left) { join.right } else { join.left });
     assert!(other.contains(&"part".to_owned()), "joined with {other:?}");
 
-    // Q8: only lineitems of the wanted part meet the orders.
+    // Q8: only lineitems of the selected part are joined with the orders.
     let plan = ordered(query(8));
     let lowest = joins(&plan).into_iter().find(|join| tables(&plan, join.left) == ["lineitem"]).expect("it is probed");
     assert_eq!(tables(&plan, lowest.right), ["part"]);
@@ -277,7 +277,7 @@ fn the_result_keeps_its_columns() {
 
 #[test]
 fn outer_joins_leave_a_cross_product_for_last() {
-    // n × c, and a LEFT JOIN that asks c only.
+    // n × c, and a LEFT JOIN whose condition uses only c.
     let mut query = Query::default();
     let (a, c, d) = (query.scan("nation a"), query.scan("customer c"), query.scan("orders d"));
     let product = query.join(JoinKind::Inner, a, c, "");
@@ -289,7 +289,7 @@ fn outer_joins_leave_a_cross_product_for_last() {
 
 #[test]
 fn inner_joins_pass_outer_ones_where_they_filter() {
-    // Only orders of one customer are wanted, and the customers come behind the outer join.
+    // Only orders of one customer are selected, and customers are joined after the outer join.
     let mut query = Query::default();
     let (orders, lineitem) = (query.scan("orders"), query.scan("lineitem"));
     let customer = query.scan_where("customer", &["c_custkey = 7"]);

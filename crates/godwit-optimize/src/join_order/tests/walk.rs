@@ -1,4 +1,4 @@
-//! Which joins of a plan are reached, and which are left alone.
+//! Which joins of a plan the walk reaches, and which it leaves alone.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn badly_written(query: &mut Query) -> NodeId {
     query.filtered_product(&from, "l_orderkey = o_orderkey AND o_custkey = c_custkey")
 }
 
-/// Is the customer joined first?
+/// Returns true if the customer is joined first.
 fn is_well_ordered(plan: &Plan, root: NodeId) -> bool {
     let is_first = |id: &NodeId| match plan.node(*id) {
         Node::Join(join) => [join.left, join.right].iter().all(|&side| tables(plan, side) != ["lineitem", "orders"]),

@@ -1,7 +1,7 @@
 //! Conditions implied by others.
 //!
-//! - *Through equality*: `a = b AND a > 1` implies `b > 1`. Only comparisons with constants, which are the same for all
-//!   values that are equal; `1 / a > 0` isn't, for −0 equals 0.
+//! - *Through equality*: `a = b AND a > 1` implies `b > 1`. Only comparisons with constants carry over, since they are
+//!   the same for all values that are equal; `1 / a > 0` isn't, as −0 equals 0.
 //! - *From one side of OR*: `(a = 1 AND b = 2) OR (a = 3 AND b = 4)` implies `a = 1 OR a = 3` and `b = 2 OR b = 4`.
 
 use std::collections::HashSet;
@@ -10,14 +10,14 @@ use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind};
 
 use crate::properties::Equivalences;
 
-/// Conditions that these imply, each over columns of one side, and none of them among these.
+/// Returns conditions implied by these: each over columns of one side, and none of them already present.
 pub(super) fn derive<'e>(conditions: impl Iterator<Item = &'e Expr>, left: &ColumnSet, right: &ColumnSet) -> Vec<Expr> {
     let conditions: Vec<&Expr> = conditions.collect();
     let mut known: HashSet<Expr> =
         conditions.iter().filter(|expr| test_of(expr).is_some()).map(|&expr| expr.clone()).collect();
     let equivalences = Equivalences::of(conditions.iter().copied());
     let mut derived = Vec::new();
-    // A test of one column of a class is one of all: it is looked at once, for the first of them.
+    // A test of one column of a class is one of all: it is examined once, for the first of them.
     let mut tested: HashSet<Expr> = HashSet::new();
     for condition in &conditions {
         let Some(column) = test_of(condition) else { continue };
@@ -39,7 +39,7 @@ pub(super) fn derive<'e>(conditions: impl Iterator<Item = &'e Expr>, left: &Colu
     derived
 }
 
-/// The column that a condition compares with constants, if that is all that it does.
+/// Returns the column that a condition compares with constants, if it does nothing else.
 fn test_of(condition: &Expr) -> Option<ColumnId> {
     let is_constant = |expr: &Expr| matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
     match &condition.kind {
@@ -51,7 +51,7 @@ fn test_of(condition: &Expr) -> Option<ColumnId> {
     }
 }
 
-/// The same test of another column, which may be NULL.
+/// Returns the same test on another column, which may be NULL.
 fn with_column(condition: &Expr, column: ColumnId, other: ColumnId) -> Expr {
     let tested = |part: &Expr| Expr { kind: ExprKind::Column(other), nullable: true, ..part.clone() };
     let test = condition.clone().map_children(&mut |part| match part.as_column() {
@@ -61,7 +61,7 @@ fn with_column(condition: &Expr, column: ColumnId, other: ColumnId) -> Expr {
     Expr { nullable: true, ..test }
 }
 
-/// The part of a disjunction over both sides that restricts one.
+/// Returns the part of a disjunction over both sides that restricts one side.
 fn side_of_or(condition: &Expr, side: &ColumnSet) -> Option<Expr> {
     let ExprKind::Or(all) = &condition.kind else { return None };
     let columns = condition.columns();

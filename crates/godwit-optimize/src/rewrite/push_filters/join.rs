@@ -1,4 +1,4 @@
-//! Conditions and joins.
+//! Pushing conditions through joins.
 //!
 //! | kind | from above to the left | from above to the right | own to the left | own to the right |
 //! |---|---|---|---|---|
@@ -22,11 +22,11 @@ use super::{Conditions, Pusher, rejected_columns};
 use crate::properties::effects::is_volatile;
 use crate::properties::rejects_nulls;
 
-/// The conditions that a kind of join lets through.
+/// Where a kind of join lets conditions pass.
 struct Ways {
     above_to_right: bool,
     own_to_left: bool,
-    /// Conditions from above that use both sides, or the right one, become conditions of the join.
+    /// Conditions from above that use the right side or both sides become conditions of the join.
     joins_above: bool,
 }
 
@@ -44,7 +44,7 @@ impl Ways {
     }
 }
 
-/// A condition, by the sides that it uses columns of.
+/// The sides whose columns a condition uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Neither,
@@ -77,7 +77,7 @@ impl Pusher<'_, '_> {
         Ok(filter(plan, id, stays))
     }
 
-    /// Outer joins become inner ones where the rows that they add are lost.
+    /// Turns outer joins into inner ones where the rows that they add are rejected anyway.
     fn without_needless_nulls(&mut self, plan: &Plan, join: Join, above: &[Expr], rejected: &ColumnSet) -> Join {
         if !matches!(join.kind, JoinKind::Left | JoinKind::Full) {
             return join;
@@ -90,7 +90,7 @@ impl Pusher<'_, '_> {
         match join.kind {
             JoinKind::Left if rejects_right => Join { kind: JoinKind::Inner, ..join },
             JoinKind::Full if rejects_left && rejects_right => Join { kind: JoinKind::Inner, ..join },
-            // Left rows without a partner are those that have NULLs on the right.
+            // Left rows without a match are those that have NULLs on the right.
             JoinKind::Full if rejects_left => Join { kind: JoinKind::Left, ..join },
             JoinKind::Full if rejects_right => {
                 Join { kind: JoinKind::Left, left: join.right, right: join.left, ..join }
@@ -169,7 +169,7 @@ impl Pusher<'_, '_> {
     }
 }
 
-/// Right joins, seen from the other side.
+/// Mirrors a right join to a left join.
 fn from_the_left(join: Join) -> Join {
     let kind = match join.kind {
         JoinKind::Right => JoinKind::Left,
@@ -180,8 +180,8 @@ fn from_the_left(join: Join) -> Join {
     Join { kind, left: join.right, right: join.left, conditions: join.conditions }
 }
 
-/// A mark that has to be TRUE makes a semi join, one that has to be FALSE an anti join if it is never NULL. The mark is
-/// a constant then, which is returned.
+/// Turns a mark join into a semi join if the mark has to be TRUE, or into an anti join if it has to be FALSE and is
+/// never NULL. The mark is then a constant, which is returned.
 fn settle_mark(join: &mut Join, above: &mut Vec<Expr>) -> Option<(ColumnId, Expr)> {
     let JoinKind::Mark { mark, compare } = &join.kind else { return None };
     let mark = *mark;
@@ -201,7 +201,7 @@ fn settle_mark(join: &mut Join, above: &mut Vec<Expr>) -> Option<(ColumnId, Expr
     Some((mark, value))
 }
 
-/// Each condition once; `a = b` is `b = a`.
+/// Removes duplicates, treating `a = b` and `b = a` as the same.
 fn dedupe(conditions: &mut Vec<Expr>) {
     let mut seen = HashSet::new();
     conditions.retain(|condition| {

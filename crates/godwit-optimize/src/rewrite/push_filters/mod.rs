@@ -1,4 +1,4 @@
-//! Conditions are evaluated as far down as possible.
+//! Predicate pushdown: conditions are evaluated as far down as possible.
 //!
 //! ```text
 //! Filter a.x = 1 AND b.y > 2             Join a.k = b.k
@@ -7,16 +7,15 @@
 //!    └─ Scan b
 //! ```
 //!
-//! Conjuncts are carried down, and each stops where it can go no further: above what it uses columns of, above a limit,
-//! and above volatile expressions that it depends on. Volatile conditions don't move. A subquery is evaluated in one
-//! place only, so what has one isn't copied. Aggregates without keys have a row even if nothing comes in: nothing goes
-//! below them.
+//! Each conjunct moves down until it can go no further: above the node that makes its columns, above a limit, and above
+//! volatile expressions that it depends on. Volatile conditions don't move. A subquery is evaluated in one place only,
+//! so conditions with one aren't copied. Aggregates without keys have a row even for empty input, so nothing goes below
+//! them.
 //!
-//! `rejected` is passed down as well: columns in which a row with NULL is lost further up anyway. An outer join that
-//! would make such rows becomes an inner one. Conditions at joins are handled in `join.rs`, implied conditions in
-//! `derive.rs`.
+//! `rejected` is passed down as well: columns in which rows with NULL are dropped further up anyway. An outer join that
+//! would add such rows becomes an inner one. `join.rs` handles conditions at joins, `derive.rs` implied conditions.
 //!
-//! Bound: each node is visited once; at each the conjuncts that reached it are looked at a constant number of times.
+//! Bound: each node is visited once, where each conjunct that reached it is examined a constant number of times.
 
 mod derive;
 mod join;
@@ -32,23 +31,23 @@ use super::{Context, filter, for_each_root, map_subqueries, no_rows, used_column
 use crate::properties::effects::{is_volatile, weight};
 use crate::properties::{Ranges, rejects_nulls};
 
-/// Moves conditions down.
+/// Pushes conditions down.
 pub(crate) fn push_filters(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let mut pusher = Pusher { context };
     for_each_root(plan, &mut |plan, root| pusher.push(plan, root, Conditions::default()))
 }
 
-/// Input from above.
+/// Conditions from above.
 #[derive(Default)]
 struct Conditions {
     /// Conjuncts that the rows have to pass.
     all: Vec<Expr>,
-    /// Columns in which rows with NULL may be left out.
+    /// Columns in which rows with NULL may be dropped.
     rejected: ColumnSet,
 }
 
-/// Maximum number of parts of a condition that absorbs a projection's expressions: otherwise a condition that passes
-/// hundreds of projections would be as long as all of them, and there may be one for each.
+/// Maximum number of parts of a condition after substituting a projection's expressions: otherwise a condition that
+/// passes hundreds of projections would grow as long as all of them together, and each projection may bring in one.
 const PARTS_MAX: usize = 40;
 
 struct Pusher<'c, 'a> {
@@ -56,7 +55,7 @@ struct Pusher<'c, 'a> {
 }
 
 impl Pusher<'_, '_> {
-    /// The rows of a node that pass the conditions.
+    /// Returns the rows of a node that pass the conditions.
     fn push(&mut self, plan: &mut Plan, id: NodeId, conditions: Conditions) -> Result<NodeId> {
         (self.context.check)()?;
         let Conditions { all, rejected } = conditions;
@@ -159,7 +158,7 @@ impl Pusher<'_, '_> {
         filter(plan, id, above)
     }
 
-    /// Into each input what uses only columns that pass through the node; the rest stays above.
+    /// Pushes conditions that use only columns passed through the node into each input; the rest stays above.
     fn push_by_columns(&mut self, plan: &mut Plan, id: NodeId, conditions: Vec<Expr>) -> Result<NodeId> {
         if conditions.is_empty() {
             return with_inputs(plan, id, &mut |plan, input| self.push(plan, input, Conditions::default()));
@@ -227,21 +226,21 @@ impl Pusher<'_, '_> {
     }
 }
 
-/// How conditions pass a node.
+/// How conditions pass through a node.
 #[derive(Default)]
 struct Passage {
     /// Columns of the node that conditions may use.
     columns: ColumnSet,
-    /// Conditions without columns pass, too.
+    /// Whether conditions without columns pass as well.
     constants: bool,
-    /// Inputs that the conditions go to.
+    /// Number of inputs that the conditions go to.
     inputs: usize,
-    /// The values of the columns in each of these inputs; themselves if missing.
+    /// Values of the columns in each of these inputs; a missing column stands for itself.
     values: Vec<HashMap<ColumnId, Expr>>,
 }
 
-/// Parts of a condition in which columns are replaced by expressions of these sizes. Columns that stay columns cost
-/// nothing.
+/// Returns the number of parts of a condition once columns are replaced by expressions of these sizes; 0 if all of them
+/// stay columns.
 fn size_with(condition: &Expr, sizes: &HashMap<ColumnId, usize>) -> usize {
     let mut size = 0;
     let mut grows = false;
@@ -253,12 +252,12 @@ fn size_with(condition: &Expr, sizes: &HashMap<ColumnId, usize>) -> usize {
     if grows { size } else { 0 }
 }
 
-/// FALSE or NULL.
+/// Returns true for FALSE and NULL.
 fn is_never_true(condition: &Expr) -> bool {
     matches!(condition.kind, ExprKind::Literal(Value::Boolean(false) | Value::Null))
 }
 
-/// The columns in which conditions lose rows with NULL.
+/// Returns the columns for which conditions reject NULLs.
 fn rejected_columns<'e>(conditions: impl IntoIterator<Item = &'e Expr>) -> ColumnSet {
     let mut rejected = ColumnSet::new();
     for condition in conditions {

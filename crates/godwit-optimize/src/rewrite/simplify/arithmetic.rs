@@ -1,9 +1,9 @@
-//! Arithmetic that changes nothing. Only what is exact for all values: no sums are put in another order.
+//! Arithmetic identities. Only those that are exact for all values: sums aren't reordered.
 
 use godwit_plan::{Arithmetic, Expr, ExprKind};
 use godwit_types::Value;
 
-/// `a + 0`, `a - 0`, `a * 1`, `a / 1` are a, for integers.
+/// `a + 0`, `a - 0`, `a * 1` and `a / 1` are `a`, for integers.
 pub(super) fn neutral_operand(expr: &Expr) -> Option<Expr> {
     let ExprKind::Arithmetic(op, a, b) = &expr.kind else { return None };
     let is = |operand: &Expr, value: i128| operand.as_literal() == Some(&Value::Integer(value));
@@ -17,7 +17,7 @@ pub(super) fn neutral_operand(expr: &Expr) -> Option<Expr> {
     (expr.ty.is_integer() && kept.ty == expr.ty).then(|| (**kept).clone())
 }
 
-/// `- - a` is a, for floats and decimals: integers have a least value without a counterpart.
+/// `- - a` is `a`, for floats and decimals: the least integer has no positive counterpart.
 pub(super) fn negate_twice(expr: &Expr) -> Option<Expr> {
     let ExprKind::Negate(outer) = &expr.kind else { return None };
     let ExprKind::Negate(inner) = &outer.kind else { return None };

@@ -1,5 +1,5 @@
-//! AND, OR and NOT. With NULL between FALSE and TRUE, AND is the least and OR the greatest of its operands, and NOT
-//! turns the order: the laws of lattices hold (absorption, distribution, De Morgan), those of complements only without
+//! AND, OR and NOT. With NULL between FALSE and TRUE, AND is the minimum and OR the maximum of its operands, and NOT
+//! reverses the order: the lattice laws hold (absorption, distribution, De Morgan), those of complements only without
 //! NULL.
 
 use std::collections::HashSet;
@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use godwit_plan::{Comparison, Expr, ExprKind};
 use godwit_types::{SqlType, Value};
 
-/// The operands of AND or OR, and which it is.
+/// Returns the operands of AND or OR, and which of the two it is.
 fn operands(expr: &Expr) -> Option<(&[Expr], bool)> {
     match &expr.kind {
         ExprKind::And(all) => Some((all, true)),
@@ -36,7 +36,7 @@ pub(super) fn push_not(expr: &Expr) -> Option<Expr> {
     }
 }
 
-/// The negation, unless it is best written as NOT.
+/// Returns the negation, unless it is best written as NOT.
 fn negated(expr: &Expr) -> Option<Expr> {
     match &expr.kind {
         ExprKind::Not(input) => Some((**input).clone()),
@@ -122,7 +122,7 @@ pub(super) fn factor_out(expr: &Expr) -> Option<Expr> {
     let without = |part| Expr::and(factors(part).iter().filter(|factor| !common.contains(factor)).cloned());
     let remains: Vec<Expr> = all.iter().map(without).collect();
     let kept = factors(first).iter().filter(|factor| common.contains(factor)).cloned();
-    // Where nothing remains of an operand, the common factors imply the whole.
+    // If nothing remains of an operand, the common factors imply the whole.
     let whole = remains.iter().any(|part| is_boolean(part, true));
     Some(Expr::and(kept.chain((!whole).then(|| Expr::or(remains)))))
 }
@@ -169,7 +169,7 @@ fn equal_to_one_of(expr: &Expr) -> Option<(&Expr, &[Expr])> {
     (constant && value.as_literal().is_none() && !value.is_volatile()).then_some((value, items))
 }
 
-/// The expression where only TRUE counts: NULL is equivalent to FALSE.
+/// Simplifies an expression of which only TRUE counts: NULL is equivalent to FALSE.
 pub(crate) fn as_condition(expr: Expr) -> Expr {
     match expr.kind {
         ExprKind::Literal(Value::Null) => Expr::boolean(false),
@@ -181,7 +181,7 @@ pub(crate) fn as_condition(expr: Expr) -> Expr {
             let all: Vec<Expr> = all.into_iter().map(as_condition).filter(|part| !is_boolean(part, false)).collect();
             if all.iter().any(|part| is_boolean(part, true)) { Expr::boolean(true) } else { Expr::or(all) }
         }
-        // Both sides NULL would be TRUE; otherwise NULL and FALSE differ only as values.
+        // Two NULLs would give TRUE; otherwise NULL and FALSE differ only as values.
         ExprKind::Compare(Comparison::NotDistinct, ref a, ref b) if !a.nullable || !b.nullable => {
             if is_null(a) || is_null(b) {
                 return Expr::boolean(false);

@@ -1,4 +1,4 @@
-//! Casts, according to the table of casts: nothing is dropped that loses values or changes their order.
+//! Casts, based on the table of casts: a cast that loses values or changes their order is never dropped.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use godwit_types::{Cast, SqlType, Value, cast_kind, cast_value, compare_values};
 use super::super::fold::depends_on_time_zone;
 use super::comparisons::constant_unless_null;
 
-/// The value below a cast that isn't TRY_CAST.
+/// Returns the value below a cast that isn't TRY_CAST.
 fn input_of(expr: &Expr) -> Option<&Expr> {
     match &expr.kind {
         ExprKind::Cast { input, lenient: false } => Some(input),
@@ -16,12 +16,12 @@ fn input_of(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// The entry for a cast that loses nothing.
+/// Returns the table's entry for a lossless cast.
 fn lossless(from: &SqlType, to: &SqlType) -> Option<Cast> {
     cast_kind(from, to).filter(|cast| cast.lossless && !depends_on_time_zone(from, to))
 }
 
-/// The value itself where a cast gives its own type, or goes somewhere and back without loss.
+/// A cast to the value's own type, or to another type and back without loss, is the value itself.
 pub(super) fn drop_cast(expr: &Expr) -> Option<Expr> {
     let ExprKind::Cast { input, .. } = &expr.kind else { return None };
     if input.ty == expr.ty {
@@ -31,7 +31,7 @@ pub(super) fn drop_cast(expr: &Expr) -> Option<Expr> {
     (inner.ty == expr.ty && lossless(&inner.ty, &input.ty).is_some()).then(|| inner.clone())
 }
 
-/// `CAST(a AS t) < CAST(b AS t)` is `a < b` if the cast keeps the order; equality needs only that it loses nothing.
+/// `CAST(a AS t) < CAST(b AS t)` is `a < b` if the cast preserves order; for equality it only has to be lossless.
 pub(super) fn drop_both_casts(expr: &Expr) -> Option<Expr> {
     let ExprKind::Compare(comparison, a, b) = &expr.kind else { return None };
     let (left, right) = (input_of(a)?, input_of(b)?);
@@ -48,9 +48,9 @@ fn is_equality(comparison: Comparison) -> bool {
     matches!(comparison, Equal | NotEqual | Distinct | NotDistinct)
 }
 
-/// `CAST(a AS t) < constant` is `a <` the constant as the type of a.
+/// `CAST(a AS t) < constant` compares `a` with the constant in the type of `a`.
 ///
-/// Where that type has no such value, the nearest one and the comparison are chosen so that nothing lies between.
+/// If that type has no such value, the nearest one and the comparison are chosen so that nothing lies between.
 pub(super) fn narrow_comparison(expr: &Expr) -> Option<Expr> {
     let ExprKind::Compare(comparison, cast, literal) = &expr.kind else { return None };
     let (input, value) = (input_of(cast)?, literal.as_literal()?);
@@ -65,8 +65,8 @@ pub(super) fn narrow_comparison(expr: &Expr) -> Option<Expr> {
     if order.is_eq() {
         return Some(with(*comparison));
     }
-    // The cast back gives each narrow value itself. If it keeps the order as well, no narrow value lies between the
-    // constant and what it is cast to.
+    // Casting back gives each narrow value itself. If the cast preserves order as well, no narrow value lies between
+    // the constant and its cast value.
     if !is_equality(*comparison) && !cast_kind(&cast.ty, &input.ty)?.keeps_order {
         return None;
     }
@@ -83,7 +83,7 @@ pub(super) fn narrow_comparison(expr: &Expr) -> Option<Expr> {
     })
 }
 
-/// The value of the narrow type that a wide one is cast to, and how it compares with that.
+/// Returns the narrow type's value that a wide one is cast to, and how it compares with the wide one.
 fn nearest(value: &Value, wide: &SqlType, narrow: &SqlType) -> Option<(Value, Ordering)> {
     cast_kind(wide, narrow)?;
     let near = cast_value(value, wide, narrow).ok()?;
@@ -92,7 +92,7 @@ fn nearest(value: &Value, wide: &SqlType, narrow: &SqlType) -> Option<(Value, Or
     Some((near, order))
 }
 
-/// A comparison with an integer that is beyond the narrow type's range.
+/// Simplifies a comparison with an integer beyond the narrow type's range.
 fn beyond(comparison: Comparison, input: &Expr, value: &Value) -> Option<Expr> {
     let (least, greatest) = input.ty.integer_range().filter(|_| input.ty != SqlType::UHugeInt)?;
     let Value::Integer(value) = *value else { return None };
@@ -105,7 +105,7 @@ fn beyond(comparison: Comparison, input: &Expr, value: &Value) -> Option<Expr> {
     Some(if comparison.is_null_safe() { Expr::boolean(holds) } else { constant_unless_null(input, holds) })
 }
 
-/// `CAST(a AS t) IN (…)` is `a IN` the constants that the type of a has.
+/// `CAST(a AS t) IN (…)` is `a IN` those of the constants that the type of `a` has.
 pub(super) fn narrow_in_list(expr: &Expr) -> Option<Expr> {
     let ExprKind::InList(cast, list) = &expr.kind else { return None };
     let input = input_of(cast)?;

@@ -1,4 +1,4 @@
-//! Comparisons with constants and with themselves.
+//! Comparisons of values with constants, and of values with themselves.
 
 use godwit_plan::{Comparison, Expr, ExprKind};
 use godwit_types::{SqlType, Value};
@@ -10,7 +10,7 @@ fn parts(expr: &Expr) -> Option<(Comparison, &Expr, &Expr)> {
     }
 }
 
-/// TRUE or FALSE, but NULL where the value is NULL.
+/// Returns TRUE or FALSE, but NULL where the value is NULL.
 pub(super) fn constant_unless_null(value: &Expr, constant: bool) -> Expr {
     let null = Expr::null(SqlType::Boolean);
     match (value.nullable, constant) {
@@ -40,7 +40,7 @@ pub(super) fn compare_with_null(expr: &Expr) -> Option<Expr> {
     })
 }
 
-/// `a = a` is TRUE, `a < a` is FALSE, and NULL if a is. NaN is equal to itself.
+/// `a = a` is TRUE and `a < a` is FALSE, or NULL if `a` is. NaN is equal to itself.
 pub(super) fn compare_with_itself(expr: &Expr) -> Option<Expr> {
     let (comparison, a, b) = parts(expr)?;
     if a != b || a.is_volatile() || a.has_subquery() || a.as_literal().is_some() {
@@ -50,7 +50,7 @@ pub(super) fn compare_with_itself(expr: &Expr) -> Option<Expr> {
     Some(if comparison.is_null_safe() { Expr::boolean(same) } else { constant_unless_null(a, same) })
 }
 
-/// `a = TRUE` is a, `a = FALSE` is NOT a; the null-safe ones only if a isn't NULL.
+/// `a = TRUE` is `a`, `a = FALSE` is `NOT a`; the NULL-safe comparisons only if `a` isn't NULL.
 pub(super) fn compare_with_truth(expr: &Expr) -> Option<Expr> {
     let (comparison, a, b) = parts(expr)?;
     let Value::Boolean(value) = *b.as_literal()? else { return None };

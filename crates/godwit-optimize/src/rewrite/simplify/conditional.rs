@@ -15,7 +15,7 @@ fn branches_of(expr: &Expr) -> Option<(&Branches, Option<&Expr>)> {
     }
 }
 
-/// Removes branches that are never taken, and all after one that always is.
+/// Removes branches that are never taken, and everything after one that is always taken.
 pub(super) fn shorten_case(expr: &Expr) -> Option<Expr> {
     let (branches, otherwise) = branches_of(expr)?;
     let mut kept = Vec::with_capacity(branches.len());
@@ -42,7 +42,7 @@ pub(super) fn shorten_case(expr: &Expr) -> Option<Expr> {
     Some(Expr::new(ExprKind::Case { branches: kept, otherwise: last.map(Box::new) }, expr.ty.clone(), nullable))
 }
 
-/// `CASE WHEN a THEN x ELSE x END` is x.
+/// `CASE WHEN a THEN x ELSE x END` is `x`.
 pub(super) fn case_of_one_value(expr: &Expr) -> Option<Expr> {
     let (branches, otherwise) = branches_of(expr)?;
     let value = otherwise?;
@@ -50,7 +50,7 @@ pub(super) fn case_of_one_value(expr: &Expr) -> Option<Expr> {
     (same && !value.is_volatile()).then(|| value.clone())
 }
 
-/// `CASE WHEN a THEN TRUE ELSE FALSE END` is a if that can't be NULL; the other way round it is NOT a.
+/// `CASE WHEN a THEN TRUE ELSE FALSE END` is `a` if that can't be NULL; with the values swapped it is `NOT a`.
 pub(super) fn case_as_condition(expr: &Expr) -> Option<Expr> {
     let (branches, otherwise) = branches_of(expr)?;
     let [(condition, value)] = branches else { return None };

@@ -1,8 +1,8 @@
-//! Conjuncts of a condition, looked at together.
+//! Simplification of a condition's conjuncts taken together.
 //!
-//! For each value that is compared with constants, what is left of its range is kept: `a > 1 AND a > 3` is `a > 3`, `a
-//! = 5 AND a > 3` is `a = 5`, `a < 1 AND a > 3` is never TRUE. Only conditions come here: a NULL fails them as FALSE
-//! does.
+//! For each value that is compared with constants, the remaining range is tracked: `a > 1 AND a > 3` is `a > 3`, `a = 5
+//! AND a > 3` is `a = 5`, `a < 1 AND a > 3` is never TRUE. Only conditions are handled here: NULL fails them just as
+//! FALSE does.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -13,7 +13,7 @@ use godwit_types::{SqlType, Value, compare_values};
 use super::super::fold::holds;
 use crate::properties::Ranges;
 
-/// The same conjuncts without those that others imply; FALSE alone if they contradict each other.
+/// Removes conjuncts that others imply; returns FALSE alone if they contradict each other.
 pub(crate) fn simplify_conjuncts(conjuncts: Vec<Expr>, ranges: &Ranges) -> Vec<Expr> {
     let conjuncts: Vec<Expr> = conjuncts.into_iter().flat_map(Expr::into_conjuncts).collect();
     let Some(verdicts) = verdicts(&conjuncts, ranges) else { return vec![Expr::boolean(false)] };
@@ -36,7 +36,7 @@ enum Verdict {
     Replace(Expr),
 }
 
-/// A verdict for each conjunct; `None` if no row passes all.
+/// Returns a verdict for each conjunct; `None` if no row passes all of them.
 fn verdicts(conjuncts: &[Expr], ranges: &Ranges) -> Option<Vec<Verdict>> {
     let mut verdicts = Vec::with_capacity(conjuncts.len());
     let mut seen = HashSet::new();
@@ -58,7 +58,7 @@ fn verdicts(conjuncts: &[Expr], ranges: &Ranges) -> Option<Vec<Verdict>> {
     passes.then_some(verdicts)
 }
 
-/// The test that a conjunct applies to a value.
+/// A test that a conjunct applies to a value.
 enum Test<'e> {
     Compare(Comparison, &'e Value),
     In(Vec<&'e Value>),
@@ -79,14 +79,14 @@ fn test_of(conjunct: &Expr) -> Option<(&Expr, Test<'_>)> {
     (!is_null && value.as_literal().is_none() && !value.is_volatile() && !value.has_subquery()).then_some((value, test))
 }
 
-/// The tests of a value, by the positions of their conjuncts.
+/// Tests of a value, by the positions of their conjuncts.
 #[derive(Default)]
 struct Bounds<'e> {
     tests: Vec<(usize, Test<'e>)>,
 }
 
 impl Bounds<'_> {
-    /// Removes what is implied; false if no value passes all tests.
+    /// Removes implied tests; returns false if no value passes all of them.
     fn apply(&self, value: &Expr, proven: Option<ValueRange>, verdicts: &mut [Verdict]) -> bool {
         match self.candidates(&value.ty) {
             Some((position, candidates)) => self.apply_candidates(value, position, candidates, verdicts),
@@ -94,7 +94,7 @@ impl Bounds<'_> {
         }
     }
 
-    /// The fewest values that a test leaves, and its position.
+    /// Returns the fewest values that remain possible, and the position of the test that lists them.
     fn candidates(&self, ty: &SqlType) -> Option<(usize, Vec<&Value>)> {
         let lists = self.tests.iter().filter_map(|(position, test)| match test {
             Test::Compare(Comparison::Equal, value) => Some((*position, vec![*value])),
@@ -209,7 +209,7 @@ impl Bounds<'_> {
 }
 
 impl<'e> Test<'e> {
-    /// The only values that pass, if they are listed.
+    /// Returns the only values that pass, if they are listed.
     fn sorted<'t>(&self, ty: &'t SqlType) -> Option<Sorted<'t>>
     where
         'e: 't,
@@ -222,7 +222,7 @@ impl<'e> Test<'e> {
     }
 }
 
-/// Values of a type, to be searched.
+/// Sorted values of a type, for searching.
 struct Sorted<'t> {
     values: Vec<&'t Value>,
     ty: &'t SqlType,
@@ -239,7 +239,7 @@ impl<'t> Sorted<'t> {
     }
 }
 
-/// Is a comparison with a constant the same for all values of a range?
+/// Returns the result of a comparison with a constant if it is the same for all values of a range.
 fn decide(comparison: Comparison, constant: &Value, range: ValueRange) -> Option<bool> {
     let constant = match *constant {
         Value::Integer(value) => value,

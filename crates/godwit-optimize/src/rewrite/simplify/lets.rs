@@ -2,10 +2,10 @@
 
 use godwit_plan::{ColumnId, Expr, ExprKind};
 
-/// `LET c := v IN body` is the body with v in place of c, if v costs nothing or is used once; volatile values stay
-/// where they are, unless they are unused.
+/// `LET c := v IN body` is the body with `v` in place of `c`, if `v` costs nothing or is used once; volatile values
+/// stay where they are, unless they are unused.
 ///
-/// Inside of lambdas a single use may be evaluated many times, and plans of subqueries can't be examined here.
+/// A single use inside a lambda may be evaluated many times, and the plans of subqueries can't be examined here.
 pub(super) fn inline_let(expr: &Expr) -> Option<Expr> {
     let ExprKind::Let { column, value, body } = &expr.kind else { return None };
     let (uses, is_hidden) = uses_of(body, *column);
@@ -14,14 +14,14 @@ pub(super) fn inline_let(expr: &Expr) -> Option<Expr> {
     }
     let is_leaf =
         |expr: &Expr| matches!(expr.kind, ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Parameter(_));
-    // A comparison may need no cast at all once it sees one.
+    // Once a comparison sees the cast, it may do without it.
     let is_cheap = is_leaf(value) || matches!(&value.kind, ExprKind::Cast { input, .. } if is_leaf(input));
     let allowed = uses == 0 || is_cheap || (uses == 1 && !value.is_volatile() && !value.has_subquery());
     allowed.then(|| (**body).clone().substitute(&|used| (used == *column).then(|| (**value).clone())))
 }
 
-/// How often a column is used, and whether it may be used in places that can't be seen or aren't evaluated exactly
-/// once.
+/// Returns how often a column is used, and whether it may be used in places that can't be examined or aren't evaluated
+/// exactly once.
 fn uses_of(body: &Expr, column: ColumnId) -> (usize, bool) {
     let (mut uses, mut is_hidden) = (0, false);
     body.for_each(&mut |part| match &part.kind {

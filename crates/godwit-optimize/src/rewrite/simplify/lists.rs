@@ -17,7 +17,7 @@ pub(super) fn in_short_list(expr: &Expr) -> Option<Expr> {
     }
 }
 
-/// Repeated list elements are dropped.
+/// Drops repeated list elements.
 pub(super) fn in_distinct_list(expr: &Expr) -> Option<Expr> {
     let ExprKind::InList(value, list) = &expr.kind else { return None };
     let mut seen = HashSet::new();

@@ -1,16 +1,16 @@
-//! Simplification of expressions: constants folded, and a table of rules.
+//! Simplification of expressions: constant folding and a table of rules.
 //!
-//! An expression is simplified from its leaves up. At each part, what is known about its columns determines whether it
+//! An expression is simplified from its leaves up. For each part, what is known about its columns determines whether it
 //! may be NULL; then constants are folded, and rules are tried until none applies. A rule is a function from an
 //! expression to one that has the same value for all rows, or `None`. It has no other input, so a test can evaluate
-//! both sides for all values (`tests.rs` does, for each rule of [`RULES`], and fails for a rule that it has no
-//! expressions for).
+//! both sides for all values (`tests.rs` does so for each rule of [`RULES`], and fails for a rule for which it has no
+//! expressions).
 //!
-//! A *condition* counts only if it is TRUE: FALSE and NULL are equivalent, and its conjuncts may be simplified together
+//! For a *condition* only TRUE counts: FALSE and NULL are equivalent, and its conjuncts may be simplified together
 //! (`conjuncts.rs`).
 //!
-//! Bound: each part is visited once, and at most [`ROUNDS_MAX`] rules are applied to it, each linear in what it looks
-//! at, which is the part and two levels below it.
+//! Bound: each part is visited once, and at most [`ROUNDS_MAX`] rules are applied to it, each linear in what it
+//! examines: the part and two levels below it.
 
 mod arithmetic;
 mod boolean;
@@ -39,7 +39,7 @@ use crate::properties::{Ranges, nullable_by};
 pub(crate) use boolean::as_condition;
 pub(crate) use conjuncts::simplify_conjuncts;
 
-/// A rule: its name, and the simpler expression that it makes of one.
+/// A rule: its name, and a function that returns the simpler form of an expression.
 pub(crate) type Rule = (&'static str, fn(&Expr) -> Option<Expr>);
 
 /// Maximum number of rules applied to a part.
@@ -107,7 +107,7 @@ fn simplify_node(plan: &mut Plan, context: &mut Context<'_>, id: NodeId, ranges:
     let mut simplifier = Simplifier::over_inputs(plan, context, id);
     let node = plan.node(id);
     if let Node::Filter { .. } | Node::Scan(_) | Node::Join(_) = node {
-        // Conditions are looked at together.
+        // Conditions are simplified together.
     } else if simplifier.is_simple_node(node) {
         return id;
     }
@@ -152,15 +152,15 @@ fn simplify_node(plan: &mut Plan, context: &mut Context<'_>, id: NodeId, ranges:
 /// Simplifies the expressions of a node.
 pub(crate) struct Simplifier<'a> {
     functions: &'a dyn FunctionRegistry,
-    /// The columns of the inputs, and those among them that may be NULL.
+    /// Columns of the inputs, and those of them that may be NULL.
     known: ColumnSet,
     nullable: ColumnSet,
-    /// May the value of a surrounding Let be NULL?
+    /// Whether the value of a surrounding LET may be NULL.
     bound: HashMap<ColumnId, bool>,
 }
 
 impl<'a> Simplifier<'a> {
-    /// For the expressions of a node.
+    /// Creates a simplifier for the expressions of a node.
     pub(crate) fn over_inputs(plan: &Plan, context: &mut Context<'a>, id: NodeId) -> Self {
         let (mut known, mut nullable) = (ColumnSet::new(), ColumnSet::new());
         for input in plan.node(id).inputs() {
@@ -170,24 +170,24 @@ impl<'a> Simplifier<'a> {
         Self { functions: context.functions, known, nullable, bound: HashMap::new() }
     }
 
-    /// Does no rule change an expression of the node?
+    /// Returns true if no rule changes an expression of the node.
     fn is_simple_node(&self, node: &Node) -> bool {
         let mut is_simple = true;
         node.for_each_expr(&mut |expr| is_simple = is_simple && self.is_simple(expr));
         is_simple
     }
 
-    /// Would [`Self::simplify`] leave it unchanged?
+    /// Returns true if [`Self::simplify`] would leave it unchanged.
     fn is_simple(&self, expr: &Expr) -> bool {
         !expr.any(|part| match part.kind {
             ExprKind::Literal(_) | ExprKind::Parameter(_) => false,
-            // A value with a name has to be seen before what it is used in.
+            // A named value has to be seen before its uses.
             ExprKind::Let { .. } => true,
             _ => self.nullability(part) != part.nullable || self.simpler(part).is_some(),
         })
     }
 
-    /// The simplest form of an expression.
+    /// Returns the simplest form of an expression.
     pub(crate) fn simplify(&mut self, expr: Expr) -> Expr {
         let expr = self.with_simple_parts(expr);
         let expr = self.with_nullability(expr);
@@ -225,7 +225,7 @@ impl<'a> Simplifier<'a> {
         Expr { nullable: self.nullability(&expr), ..expr }
     }
 
-    /// May the value be NULL, given what is known about its parts?
+    /// Returns true if the value may be NULL, given what is known about its parts.
     fn nullability(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Column(column) if self.known.contains(*column) => self.nullable.contains(*column),
@@ -234,7 +234,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// The conjuncts of a condition: none if it is TRUE for all rows, FALSE alone if it is for none.
+    /// Simplifies the conjuncts of a condition: none if it is TRUE for all rows, FALSE alone if it is TRUE for none.
     pub(crate) fn conditions(&mut self, conditions: Vec<Expr>, ranges: &Ranges) -> Vec<Expr> {
         let simple = conditions.into_iter().map(|condition| self.simplify(condition)).map(as_condition);
         simplify_conjuncts(simple.flat_map(Expr::into_conjuncts).collect(), ranges)

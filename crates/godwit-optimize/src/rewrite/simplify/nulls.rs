@@ -7,7 +7,7 @@ fn is_null(expr: &Expr) -> bool {
     expr.as_literal().is_some_and(godwit_types::Value::is_null)
 }
 
-/// `a + NULL` is NULL; so is every strict call with a NULL.
+/// `a + NULL` is NULL; so is any strict call with a NULL argument.
 pub(super) fn strict_of_null(expr: &Expr) -> Option<Expr> {
     let has_null = match &expr.kind {
         ExprKind::Arithmetic(_, a, b) => is_null(a) || is_null(b),
@@ -20,7 +20,7 @@ pub(super) fn strict_of_null(expr: &Expr) -> Option<Expr> {
     (has_null && !expr.is_volatile()).then(|| Expr::null(expr.ty.clone()))
 }
 
-/// `a IS NULL` is FALSE if a can't be NULL.
+/// `a IS NULL` is FALSE if `a` can't be NULL.
 pub(super) fn is_null_of_value(expr: &Expr) -> Option<Expr> {
     match &expr.kind {
         ExprKind::IsNull(input) if !input.nullable && !input.is_volatile() => Some(Expr::boolean(false)),
@@ -28,7 +28,7 @@ pub(super) fn is_null_of_value(expr: &Expr) -> Option<Expr> {
     }
 }
 
-/// `(a = 1) IS NULL` is `a IS NULL`; so are other operations of one value that can't fail.
+/// `(a = 1) IS NULL` is `a IS NULL`; the same holds for other operations on one value that can't fail.
 pub(super) fn is_null_of_operation(expr: &Expr) -> Option<Expr> {
     let ExprKind::IsNull(input) = &expr.kind else { return None };
     let value = match &input.kind {
@@ -45,7 +45,7 @@ pub(super) fn is_null_of_operation(expr: &Expr) -> Option<Expr> {
     Some((**value).clone().is_null())
 }
 
-/// COALESCE without NULLs, without repetitions, and without anything after a value that can't be NULL.
+/// Removes NULLs and duplicates from COALESCE, and everything after a value that can't be NULL.
 pub(super) fn shorten_coalesce(expr: &Expr) -> Option<Expr> {
     let ExprKind::Coalesce(all) = &expr.kind else { return None };
     let mut kept: Vec<&Expr> = Vec::new();

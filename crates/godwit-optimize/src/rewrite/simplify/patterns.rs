@@ -5,7 +5,7 @@ use godwit_types::{SqlType, Value};
 
 use super::comparisons::constant_unless_null;
 
-/// `a LIKE 'abc'` is `a = 'abc'`, `a LIKE '%'` is TRUE, or NULL if a is.
+/// `a LIKE 'abc'` is `a = 'abc'`; `a LIKE '%'` is TRUE, or NULL if `a` is.
 ///
 /// Patterns with a backslash or an escape character are skipped: only the matcher knows what those mean.
 pub(super) fn like_without_wildcards(expr: &Expr) -> Option<Expr> {

@@ -1,9 +1,9 @@
-//! Every rule, on all values: an expression and what a rule makes of it have the same value for all values of their
+//! Tests of every rule on all values: an expression and its simplified form have the same value for all values of their
 //! columns.
 //!
 //! Expressions come from [`shapes`]: each operation over two columns of a type (one that may be NULL, one that can't)
-//! and the constants of the type, and combinations of these. A rule that applies to none of them fails the test: there
-//! is no rule that isn't tried.
+//! and the constants of the type, and combinations of these. A rule that applies to none of them fails the test, so no
+//! rule goes untested.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ const COMPARISONS: [Comparison; 8] = [
     Comparison::NotDistinct,
 ];
 
-/// The types, with the values that are tried of each.
+/// Returns the types, with the values to try for each.
 fn domains() -> Vec<(SqlType, Vec<Value>)> {
     let integers = |values: &[i128]| values.iter().map(|&value| Value::Integer(value)).collect::<Vec<_>>();
     let floats = |values: &[f64]| values.iter().map(|&value| Value::Float(value)).collect::<Vec<_>>();
@@ -68,13 +68,13 @@ fn domains() -> Vec<(SqlType, Vec<Value>)> {
     ]
 }
 
-/// What expressions are made of: for each type two columns and its constants.
+/// Building blocks of expressions: for each type two columns and its constants.
 struct Shapes {
     plan: Plan,
     values: HashMap<ColumnId, Vec<Value>>,
     domains: Vec<(SqlType, Vec<Value>)>,
     columns: HashMap<SqlType, [Expr; 2]>,
-    /// What LET binds: a column that no row has.
+    /// Columns bound by LET, which no row has.
     bound: HashMap<SqlType, ColumnId>,
 }
 
@@ -114,7 +114,7 @@ impl Shapes {
         self.domains.iter().map(|(ty, _)| ty.clone()).collect()
     }
 
-    /// Expressions of every kind.
+    /// Builds expressions of every kind.
     fn all(&self) -> Vec<Expr> {
         let mut all = Vec::new();
         for ty in self.types() {
@@ -144,7 +144,7 @@ impl Shapes {
         plain.into_iter().chain(negated).chain(tested).collect()
     }
 
-    /// Casts to every type there and back, compared with all constants of it.
+    /// Builds casts to every type and back, compared with all constants of it.
     fn casts(&self, from: &SqlType) -> Vec<Expr> {
         let [nullable, not_null] = &self.columns[from];
         let mut all = Vec::new();
@@ -189,7 +189,7 @@ impl Shapes {
         all
     }
 
-    /// COALESCE, CASE and LET.
+    /// Builds COALESCE, CASE and LET.
     fn choices(&self, ty: &SqlType) -> Vec<Expr> {
         let [nullable, not_null] = &self.columns[ty];
         let null = Expr::null(ty.clone());
@@ -290,7 +290,7 @@ impl Shapes {
         all
     }
 
-    /// Some conditions that have to do with each other.
+    /// Builds conditions that are related to each other.
     fn conditions(&self) -> Vec<Expr> {
         let [flag, sure] = &self.columns[&SqlType::Boolean];
         let [number, whole] = &self.columns[&SqlType::TinyInt];
@@ -326,8 +326,8 @@ fn case(branches: Vec<(Expr, Expr)>, otherwise: Option<Expr>, ty: &SqlType) -> E
     Expr::new(ExprKind::Case { branches, otherwise: otherwise.map(Box::new) }, ty.clone(), true)
 }
 
-/// ANDs and ORs of conditions, of each other, and their negations. AND and OR are made by hand: their constructors
-/// flatten.
+/// Builds ANDs and ORs of conditions and of each other, and their negations. AND and OR are built by hand, since their
+/// constructors flatten.
 fn combinations(conditions: &[Expr]) -> Vec<Expr> {
     let make = |all: Vec<Expr>, is_and: bool| {
         let kind = if is_and { ExprKind::And(all) } else { ExprKind::Or(all) };
@@ -353,7 +353,7 @@ fn combinations(conditions: &[Expr]) -> Vec<Expr> {
     all
 }
 
-/// What can be made of one condition.
+/// Builds variants of one condition.
 fn of_condition(condition: &Expr, shapes: &Shapes) -> Vec<Expr> {
     let truths = shapes.constants(&SqlType::Boolean);
     let compared = COMPARISONS.into_iter().flat_map(|comparison| {
@@ -388,7 +388,7 @@ fn for_all_rows(shapes: &Shapes, expr: &Expr, check: &mut dyn FnMut(&Row)) {
     }
 }
 
-/// Both have the same value for all rows; where one fails, anything goes.
+/// Asserts that both have the same value for all rows; where one fails, anything goes.
 fn assert_same(shapes: &Shapes, rule: &str, before: &Expr, after: &Expr) {
     assert_eq!(before.ty, after.ty, "{rule}: {before} to {after}");
     for_all_rows(shapes, before, &mut |row| {
@@ -400,7 +400,7 @@ fn assert_same(shapes: &Shapes, rule: &str, before: &Expr, after: &Expr) {
     });
 }
 
-/// A simplifier that trusts the nullability of columns.
+/// Returns a simplifier that trusts the nullability of columns.
 fn simplifier() -> Simplifier<'static> {
     Simplifier {
         functions: &TestFunctions,

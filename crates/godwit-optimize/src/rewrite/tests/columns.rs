@@ -1,4 +1,4 @@
-//! Columns that come and go, names, shared plans.
+//! Added and removed columns, aliases, shared plans.
 
 use godwit_plan::{Arithmetic, Expr, ExprKind, JoinKind};
 

@@ -1,4 +1,4 @@
-//! Where conditions go.
+//! Where conditions are pushed to.
 
 use godwit_plan::{Expr, JoinKind};
 use godwit_reference::TestFunctions;
@@ -231,8 +231,8 @@ fn strict_functions_lose_nulls() {
     assert!(after(&plan, &[Pass::PushFilters]).contains("Join Inner"));
 }
 
-/// The disjunction of what all uses require of a column of a shared plan is required below the plan; what only one
-/// requires isn't.
+/// The disjunction of what all uses require of a shared plan's column moves below the plan; a requirement of only one
+/// use doesn't.
 #[test]
 fn shared_plans_have_rows_that_some_use_wants_only() {
     let build = |filtered_uses: usize| {

@@ -8,7 +8,7 @@ use godwit_reference::TestFunctions;
 use super::{Build, equal, integer, less, plus};
 use crate::{OptimizerSettings, Pass, Passes, optimize};
 
-/// Runs with the stack that deep plans ask for.
+/// Runs on the stack that deep plans require.
 fn with_stack(run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(run).unwrap();
     thread.join().unwrap();
@@ -16,7 +16,7 @@ fn with_stack(run: impl FnOnce() + Send + 'static) {
 
 fn assert_fast(mut plan: Plan) -> Plan {
     let start = Instant::now();
-    // The order of joins has tests of its own.
+    // The order of joins is tested separately.
     let settings = OptimizerSettings { disabled: Passes::NONE.with(Pass::OrderJoins), ..OptimizerSettings::default() };
     optimize(&mut plan, &TestFunctions, &settings).unwrap();
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());

@@ -1,4 +1,4 @@
-//! What passes make of small plans, as text. Columns are shown by their names, which the tests keep apart.
+//! Results of passes on small plans, as text. Columns are shown by name, so the tests use distinct names.
 
 mod columns;
 mod conditions;
@@ -18,19 +18,19 @@ use super::Context;
 use crate::passes::run;
 use crate::{JoinOrder, OptimizerSettings, Pass};
 
-/// A plan in the making. All columns are INTEGERs.
+/// A plan under construction. All columns are INTEGERs.
 #[derive(Default)]
 struct Build {
     plan: Plan,
 }
 
 impl Build {
-    /// A table of three rows with NULLs, and its columns.
+    /// Adds a table of three rows with NULLs; returns it and its columns.
     fn table(&mut self, name: &str, columns: &[&str]) -> (NodeId, Vec<Expr>) {
         self.scan(MemoryTable::new(name, &typed(columns), rows(columns.len())).with_nullable_columns())
     }
 
-    /// A table without NULLs whose first column is a key.
+    /// Adds a table without NULLs whose first column is a key.
     fn keyed_table(&mut self, name: &str, columns: &[&str]) -> (NodeId, Vec<Expr>) {
         let rows = (0..4).map(|row| (0..columns.len()).map(|at| Value::Integer(row * i128::from(at < 2))).collect());
         self.scan(MemoryTable::new(name, &typed(columns), rows.collect()).with_key(&[0]))
@@ -61,7 +61,7 @@ impl Build {
         self.plan.add(Node::Join(Join { kind, left, right, conditions }))
     }
 
-    /// A projection of columns that are passed, and of named values.
+    /// Projects columns that are passed on, and named values.
     fn project(&mut self, input: NodeId, passed: &[&Expr], made: &[(&str, Expr)]) -> (NodeId, Vec<Expr>) {
         let mut columns: Vec<(ColumnId, Expr)> = passed.iter().map(|&expr| (id_of(expr), expr.clone())).collect();
         for (name, expr) in made {
@@ -113,7 +113,7 @@ impl Build {
         (self.plan.add(Node::Use(Use { shared, columns })), exprs)
     }
 
-    /// The plan of these columns.
+    /// Completes the plan with these columns.
     fn finish(mut self, root: NodeId, output: &[&Expr]) -> Plan {
         self.plan.root = Some(root);
         let output = output.iter().map(|expr| OutputColumn { name: "c".to_owned(), column: id_of(expr) });
@@ -158,7 +158,7 @@ fn random() -> Expr {
     TestFunctions.call("random", Vec::new())
 }
 
-/// The plan after some passes, without the ids of columns; it has the same rows as before.
+/// Returns the plan after some passes, without the ids of columns; checks that it has the same rows as before.
 fn after(plan: &Plan, passes: &[Pass]) -> String {
     let rewritten = rewritten(plan, passes);
     if let Err(difference) = agree(&evaluate(plan, &[]), &evaluate(&rewritten, &[])) {
@@ -182,7 +182,7 @@ fn without_ids(text: &str) -> String {
     parts.fold(first, |text, part| text + part.trim_start_matches(|letter: char| letter.is_ascii_digit()))
 }
 
-/// Compares text line by line; the expected one may be indented.
+/// Compares text line by line; the expected text may be indented.
 fn assert_plan(actual: &str, expected: &str) {
     let lines: Vec<&str> = expected.lines().filter(|line| !line.trim().is_empty()).collect();
     let indent = lines.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);

@@ -182,7 +182,7 @@ fn a_key_on_the_right_needs_no_aggregate() {
     assert!(!after(&plan, &[Pass::Extremes]).contains("Aggregate"));
 }
 
-/// `EXISTS (… AND x <> …) AND NOT EXISTS (…)` over the same key, as TPC-H's query 21 has it.
+/// `EXISTS (… AND x <> …) AND NOT EXISTS (…)` over the same key, as in TPC-H's query 21.
 #[test]
 fn exists_with_another_value_aggregates_its_rows() {
     let mut build = Build::default();

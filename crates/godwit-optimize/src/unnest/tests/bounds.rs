@@ -1,4 +1,4 @@
-//! How deep and how large plans may be.
+//! Limits on the depth and size of plans.
 
 use godwit_common::SqlState;
 use godwit_plan::{Comparison, Expr, NodeId};
@@ -8,7 +8,7 @@ use super::query::{Query, compare, equal, exists};
 use crate::unnest::check::assert_unnested;
 use crate::unnest::{NESTING_MAX, unnest};
 
-/// Subqueries inside each other; each uses a column of the query around it, and of the outermost one.
+/// Nests subqueries; each uses a column of the query around it, and of the outermost one.
 fn nested(query: &mut Query, depth: usize) -> NodeId {
     let tables: Vec<_> = (0..=depth).map(|index| query.table(&format!("t{index}"), 2, &[])).collect();
     let mut inner: Option<NodeId> = None;
@@ -23,7 +23,7 @@ fn nested(query: &mut Query, depth: usize) -> NodeId {
     inner.expect("there is a table")
 }
 
-/// On a stack as callers of the optimizer have it.
+/// Runs on a stack of the size that callers of the optimizer provide.
 fn with_stack<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(256 << 20).spawn_scoped(scope, run);
@@ -51,7 +51,7 @@ fn subqueries_nest_deep_but_not_without_end() {
     }
 }
 
-/// A thousand subqueries side by side: the plan grows in step with them.
+/// Plans a thousand subqueries side by side: the plan grows linearly with them.
 #[test]
 fn many_subqueries_of_a_node_share_its_rows() {
     let nodes = |count: usize| {

@@ -1,4 +1,4 @@
-//! Each kind of subquery in each place, and the cases that went wrong elsewhere.
+//! Each kind of subquery in each place, and cases that other systems got wrong.
 
 use godwit_plan::{
     Aggregate, Comparison, Expr, ExprKind, JoinKind, Node, NodeId, Recursive, SetOperation, SetOperator, SortKey,
@@ -17,7 +17,7 @@ fn tables(query: &mut Query) -> (Table, Table) {
     (query.table("t", 2, T), query.table("u", 2, U))
 }
 
-/// Subqueries over `u`, correlated with a column of `t` in different ways.
+/// Builds a subquery over `u`, correlated with a column of `t` in different ways.
 fn subqueries(query: &mut Query, outer: &Expr, left: &Expr, kind: usize) -> Option<Expr> {
     let u = query.table("u", 2, U);
     let (a, b) = (&u.columns[0], &u.columns[1]);
@@ -138,7 +138,8 @@ fn in_sort_and_window(query: &mut Query, kind: usize) -> Option<(NodeId, Vec<Exp
     Some((query.plan.add(Node::Limit(limit)), vec![t.columns[0].clone(), t.columns[1].clone(), count]))
 }
 
-/// In the condition of each kind of join: with columns of the left side, of the right side, of both.
+/// Puts the subquery into the condition of each kind of join, with columns of the left side, of the right side, of
+/// both.
 fn in_join(query: &mut Query, kind: usize) -> Option<(NodeId, Vec<Expr>)> {
     let (sides, kind) = (kind % 3, kind / 3);
     let join_kinds = [JoinKind::Inner, JoinKind::Left, JoinKind::Right, JoinKind::Full, JoinKind::Semi, JoinKind::Anti];
@@ -159,7 +160,7 @@ fn in_join(query: &mut Query, kind: usize) -> Option<(NodeId, Vec<Expr>)> {
     Some((query.join(join_kind, t.node, v.node, vec![near, subquery]), columns))
 }
 
-/// Inside the NULL side of an outer join inside a subquery, with both sides correlated or one.
+/// Puts it inside the NULL side of an outer join inside a subquery, with both sides correlated or one.
 fn below_outer_join(query: &mut Query, kind: usize) -> Option<(NodeId, Vec<Expr>)> {
     let join_kinds = [JoinKind::Left, JoinKind::Right, JoinKind::Full, JoinKind::Anti];
     let (join_kind, kind) = (join_kinds[kind % 4].clone(), kind / 4);
@@ -336,7 +337,7 @@ fn random() -> Expr {
     TestFunctions.call("random", Vec::new())
 }
 
-/// Counts of 0, ties of the last row, offsets, percentages: by numbers within a key, and within a domain.
+/// Counts of 0, ties of the last row, offsets, percentages: by numbers within a key and within a domain.
 #[test]
 fn limits_work_for_each_outer_row() {
     let rows: Vec<[Option<i64>; 2]> = [5, 5, 5, 4, 4, 3].into_iter().map(|b| [Some(1), Some(b)]).collect();
@@ -422,7 +423,7 @@ fn lists_of_the_outer_row() {
     }
 }
 
-/// The plan of an expression that a rewrite has copied to two places.
+/// An expression that a rewrite copied to two places, with its plan.
 #[test]
 fn one_subquery_in_two_expressions_becomes_two_joins() {
     let mut query = Query::default();

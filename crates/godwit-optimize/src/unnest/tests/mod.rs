@@ -1,4 +1,4 @@
-//! Tests of unnesting: what plans look like, what they mean, and how large they may be.
+//! Tests of unnesting: shapes of plans, their results, and limits on their size.
 
 mod bounds;
 mod meaning;

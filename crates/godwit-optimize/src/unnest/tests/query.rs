@@ -1,4 +1,4 @@
-//! Plans by hand, over tables of integers.
+//! Hand-built plans over tables of integers.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::unnest::unnest;
 /// A row of a table.
 pub(super) type Numbers<'a> = &'a [Option<i64>];
 
-/// A plan in the making.
+/// A plan under construction.
 #[derive(Default)]
 pub(super) struct Query {
     pub(super) plan: Plan,
@@ -28,7 +28,7 @@ pub(super) struct Table {
 }
 
 impl Query {
-    /// A scan of a table whose columns are named by letters from `a` on, all of them nullable.
+    /// Scans a table whose columns are named by letters from `a` on, all of them nullable.
     pub(super) fn table(&mut self, name: &str, width: usize, rows: &[Numbers<'_>]) -> Table {
         let names: Vec<String> = (0..width).map(|index| char::from(b'a' + index as u8).to_string()).collect();
         let columns: Vec<(&str, SqlType)> = names.iter().map(|name| (name.as_str(), SqlType::Integer)).collect();
@@ -63,7 +63,7 @@ impl Query {
         self.plan.add(Node::Join(Join { kind, left, right, conditions }))
     }
 
-    /// A projection with computed columns: the node, and these columns.
+    /// Projects computed columns; returns the node, and these columns.
     pub(super) fn project(&mut self, input: NodeId, exprs: Vec<Expr>) -> (NodeId, Vec<Expr>) {
         let mut columns = Vec::new();
         for expr in exprs {
@@ -77,7 +77,7 @@ impl Query {
         self.plan.add(Node::Values(Values { columns: Vec::new(), rows: vec![Vec::new()] }))
     }
 
-    /// One aggregate over groups by columns.
+    /// Computes one aggregate over groups by columns.
     pub(super) fn aggregate(&mut self, input: NodeId, keys: &[Expr], name: &str, args: Vec<Expr>) -> (NodeId, Expr) {
         let call = TestFunctions.aggregate_call(name, args);
         let id = self.plan.add_column(name, call.ty.clone(), call.nullable);
@@ -87,7 +87,7 @@ impl Query {
         (self.plan.add(Node::Aggregate(aggregate)), self.column(id))
     }
 
-    /// The first rows by a column, largest first.
+    /// Selects the first rows by a column, largest first.
     pub(super) fn first(&mut self, input: NodeId, key: &Expr, count: i64, offset: Option<i64>) -> NodeId {
         let keys = vec![SortKey { expr: key.clone(), descending: true, nulls_first: false }];
         let input = self.plan.add(Node::Sort { input, keys });
@@ -95,7 +95,7 @@ impl Query {
         self.plan.add(Node::Limit(Limit { input, offset, count, with_ties: false, percent: false }))
     }
 
-    /// Evaluates the plan before and after unnesting, and compares the rows; the plan after, as text.
+    /// Compares the rows of the plan before and after unnesting; returns the plan after, as text, and the rows.
     pub(super) fn unnested(mut self, root: NodeId, output: &[Expr]) -> (String, Vec<Vec<Value>>) {
         self.plan.root = Some(root);
         let named = |expr: &Expr| OutputColumn { name: "c".into(), column: expr.as_column().expect("a column") };
@@ -137,7 +137,7 @@ pub(super) fn scalar(plan: NodeId, column: &Expr) -> Expr {
     Expr::new(ExprKind::Subquery(Box::new(subquery)), column.ty.clone(), true)
 }
 
-/// `left op ANY (plan)` or `left op ALL (plan)`.
+/// Builds `left op ANY (plan)` or `left op ALL (plan)`.
 pub(super) fn quantified(left: Vec<Expr>, comparison: Comparison, all: bool, plan: NodeId, columns: &[Expr]) -> Expr {
     let columns = columns.iter().map(|column| column.as_column().expect("a column")).collect();
     let subquery = Subquery { kind: SubqueryKind::Quantified { comparison, all, left }, plan, columns };

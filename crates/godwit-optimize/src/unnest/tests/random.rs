@@ -1,4 +1,4 @@
-//! Random plans mean the same after unnesting.
+//! Random plans have the same results after unnesting.
 
 use godwit_common::ErrorKind;
 use godwit_reference::{TestFunctions, agree, evaluate, random_plan, seeds, validate};
@@ -6,7 +6,7 @@ use godwit_reference::{TestFunctions, agree, evaluate, random_plan, seeds, valid
 use crate::unnest::check::nested;
 use crate::unnest::unnest;
 
-/// Seeds that are tried.
+/// Number of seeds to try.
 const SEEDS: u64 = 2_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! What plans look like: no domain where the correlation is an equality.
+//! Shapes of plans: no domain if the correlation is an equality.
 
 use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind, JoinKind};
 use godwit_types::SqlType;
@@ -130,7 +130,7 @@ fn the_first_row_of_a_key_is_found_by_its_number() {
     assert_shape(&text, &["row_number() OVER (PARTITION BY u.a#2", "Join Left on (u.a#2 = t.a#0)"], &["any_value"]);
 }
 
-/// Two tables that only the outer row holds together would be a cross product: they meet the domain instead.
+/// Two tables connected only through the outer row would be a cross product: they are joined with the domain instead.
 #[test]
 fn tables_that_the_outer_row_connects_get_a_domain() {
     let mut query = Query::default();
@@ -156,7 +156,7 @@ fn tables_with_the_same_outer_key_are_joined() {
     assert_shape(&text, &["Join Inner on (u.a#1 = v.a#2)", "Join Semi on (u.a#1 = t.a#0)"], &[]);
 }
 
-/// NOT IN: an anti join where nothing can be NULL, else a mark join.
+/// NOT IN: an anti join where nothing can be NULL, otherwise a mark join.
 #[test]
 fn not_in_is_an_anti_join_without_nulls() {
     for (rows, kind) in [(vec![vec![godwit_types::Value::Integer(1)]], "Join Anti"), (Vec::new(), "Join Mark")] {
