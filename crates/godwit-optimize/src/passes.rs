@@ -2,20 +2,19 @@
 //!
 //! | pass | does | bound |
 //! |---|---|---|
-//! | [`Simplify`](Pass::Simplify) | folds constants, applies rules | a fixed number of rules for each part of an expression |
-//! | [`Share`](Pass::Share) | puts shared plans where they are used | copies of 1,000 nodes |
-//! | unnesting | makes joins of subqueries | linear in the plan times its nesting |
-//! | [`Rename`](Pass::Rename) | replaces names of columns by columns | two walks |
-//! | [`PushFilters`](Pass::PushFilters) | moves conditions down | one visit to a node, linear in what reaches it |
-//! | [`FilterShared`](Pass::FilterShared) | filters shared plans by what any use needs | three rounds of moving
-//! conditions |
-//! | [`DropEmpty`](Pass::DropEmpty) | leaves out what has no rows | one walk |
-//! | [`Prune`](Pass::Prune) | leaves out columns, joins and projections | one visit to a node |
+//! | [`Simplify`](Pass::Simplify) | folds constants, applies rules | a fixed number of rules for each part |
+//! | [`Share`](Pass::Share) | inlines shared plans at their uses | copies of 1,000 nodes |
+//! | unnesting | turns subqueries into joins | linear in the plan times its nesting |
+//! | [`Rename`](Pass::Rename) | replaces aliases of columns by the columns | two walks |
+//! | [`PushFilters`](Pass::PushFilters) | pushes conditions down | one visit per node, linear in conditions |
+//! | [`FilterShared`](Pass::FilterShared) | filters shared plans by what their uses need | three rounds of pushdown |
+//! | [`DropEmpty`](Pass::DropEmpty) | drops subtrees without rows | one walk |
+//! | [`Prune`](Pass::Prune) | drops columns, joins and projections | one visit per node |
 //! | [`OrderJoins`](Pass::OrderJoins) | chooses the order of joins | its own, see there |
-//! | [`Aggregates`](Pass::Aggregates) | leaves out DISTINCT, keys, repeated aggregates | one walk |
-//! | [`SemiJoins`](Pass::SemiJoins) | makes semi joins of joins that only look for a match | one walk |
+//! | [`Aggregates`](Pass::Aggregates) | drops DISTINCT, keys, repeated aggregates | one walk |
+//! | [`SemiJoins`](Pass::SemiJoins) | turns joins that only check for a match into semi joins | one walk |
 //! | [`Extremes`](Pass::Extremes) | aggregates the right sides of semi joins | one walk |
-//! | [`Limits`](Pass::Limits) | moves limits down, leaves out sorts | one visit to a node |
+//! | [`Limits`](Pass::Limits) | pushes limits down, drops sorts | one visit per node |
 //! | [`CommonExpressions`](Pass::CommonExpressions) | computes repeated expressions once | one walk |
 //!
 //! Each can be switched off, so that a test can show that it changes no rows. Unnesting can't, since later passes and
