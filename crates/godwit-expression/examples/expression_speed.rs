@@ -1,4 +1,4 @@
-//! Nanoseconds per row of typical expressions and filters on chunks that lie in the cache.
+//! Nanoseconds per row of typical expressions and filters on chunks in the cache.
 //!
 //! `cargo run --release -p godwit-expression --example expression_speed`
 
@@ -30,7 +30,7 @@ fn like(input: Expr, pattern: &str) -> Expr {
     Expr::new(kind, SqlType::Boolean, false)
 }
 
-/// A call of what the registry knows by this name.
+/// Calls the function that the registry has under this name.
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     let argument = |arg: &'_ Expr| (arg.ty.clone(), arg.as_literal().cloned());
     let types: Vec<(SqlType, Option<Value>)> = args.iter().map(argument).collect();

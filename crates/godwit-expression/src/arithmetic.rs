@@ -10,8 +10,8 @@
 //! else                          i128, checked
 //! ```
 //!
-//! What may leave L is compared with it afterwards. The result's range is R ∩ L. Decimals are integers: sums need a
-//! common scale, products add the scales, and quotients scale the dividend up first, as the result's type says.
+//! Results that may leave L are checked against it afterwards. The result's range is R ∩ L. Decimals are integers: sums
+//! need a common scale, products add the scales, and quotients scale the dividend up first, as the result's type says.
 
 use arrow_schema::DataType;
 use godwit_common::{Error, Result, SqlState};
@@ -24,7 +24,7 @@ use crate::cast::{limit_of, to_physical};
 use crate::expression::Kernel;
 use crate::{Expression, range};
 
-/// What integer arithmetic ends in.
+/// The type of a result of integer arithmetic.
 pub(crate) struct Target<'t> {
     pub(crate) logical: &'t DataType,
     /// The values that the SQL type allows.
@@ -34,14 +34,14 @@ pub(crate) struct Target<'t> {
 }
 
 impl<'t> Target<'t> {
-    /// An integer or decimal type.
+    /// Creates the target for an integer or decimal type.
     pub(crate) fn of(logical: &'t DataType) -> Self {
         let what = if matches!(logical, DataType::Decimal128(..)) { "decimal" } else { "integer" };
         Self { logical, limit: limit_of(logical).expect("an integer type"), what }
     }
 }
 
-/// Compiles `left op right`, numbers of matching kinds, to a result of type `logical`; `text` is for messages.
+/// Compiles `left op right` for numbers of matching kinds to a result of type `logical`; `text` is for messages.
 pub(crate) fn compile(
     op: Arithmetic,
     left: Expression,
@@ -55,7 +55,7 @@ pub(crate) fn compile(
     compile_exact(op, left, right, &Target::of(logical), text)
 }
 
-/// Compiles `left op right` of integers and decimals.
+/// Compiles `left op right` for integers and decimals.
 pub(crate) fn compile_exact(
     op: Arithmetic,
     left: Expression,
@@ -92,7 +92,7 @@ pub(crate) fn compile_negation(argument: Expression, text: &str) -> Expression {
     compile_exact_negation(argument, &Target::of(&output.logical), text)
 }
 
-/// Compiles `-argument` of an integer or decimal.
+/// Compiles `-argument` for an integer or decimal.
 pub(crate) fn compile_exact_negation(argument: Expression, target: &Target<'_>, text: &str) -> Expression {
     let zero = integer_literal(0, target.logical);
     integer(Arithmetic::Subtract, zero, argument, target, text)
@@ -112,7 +112,7 @@ pub(crate) fn scaled_up(argument: Expression, digits: i32, text: &str) -> Result
     Ok(integer(Arithmetic::Multiply, argument, factor, &Target::of(&intermediate), text))
 }
 
-/// A literal whose value inside is `value`, in `i64` if that suffices.
+/// Returns a literal whose unscaled value is `value`, as `i64` if that suffices.
 pub(crate) fn integer_literal(value: i128, logical: &DataType) -> Expression {
     let wide = Expression::literal(&Value::Integer(value), &SqlType::HugeInt).expect("integers are literals");
     let narrow = if i64::try_from(value).is_ok() { to_physical(&wide, PhysicalType::I64) } else { wide };
@@ -128,7 +128,7 @@ fn float(op: Arithmetic, left: Expression, right: Expression, logical: &DataType
     Expression::strict(FloatArithmetic { op, single: physical == PhysicalType::F32 }, arguments, output)
 }
 
-/// The integer operation on unscaled values of one scale.
+/// Compiles the integer operation on unscaled values of one scale.
 fn integer(op: Arithmetic, left: Expression, right: Expression, target: &Target<'_>, text: &str) -> Expression {
     let Target { logical, limit, what } = *target;
     let bound = |argument: &Expression| argument.output().bound().expect("an integer type");
@@ -160,7 +160,7 @@ fn integer(op: Arithmetic, left: Expression, right: Expression, target: &Target<
     let operand = loop_kind.operand();
     let physical = if proven.fits(PhysicalType::I64) { PhysicalType::I64 } else { loop_kind.result() };
     let leaves_limit = exact.is_none_or(|exact| !range::contains(limit, exact));
-    // The loop itself notices what leaves its type.
+    // The loop itself detects values that leave its type.
     let limit_is_type = ValueRange::of_type(loop_kind.result()) == Some(limit);
     let kernel = IntegerArithmetic {
         op,
@@ -177,7 +177,7 @@ fn integer(op: Arithmetic, left: Expression, right: Expression, target: &Target<
     Expression::strict(kernel, arguments, output)
 }
 
-/// Expressions quoted in messages are cut here.
+/// Expressions quoted in messages are cut at this length.
 pub(crate) const TEXT_CHARS_MAX: usize = 80;
 
 pub(crate) fn shortened(text: &str) -> String {
@@ -213,10 +213,10 @@ impl Loop {
 struct IntegerArithmetic {
     op: Arithmetic,
     loop_kind: Loop,
-    /// Results must lie in it; `None` if they always do.
+    /// Bounds of valid results; `None` if all results are valid.
     limit: Option<ValueRange>,
     can_fail: bool,
-    /// Of the result.
+    /// Type of the result.
     physical: PhysicalType,
     what: &'static str,
     text: String,

@@ -1,4 +1,4 @@
-//! Casts for which there is no kernel of our own: Arrow's.
+//! Casts for which we have no kernel: Arrow's.
 
 use arrow_cast::CastOptions;
 use arrow_cast::display::FormatOptions;
@@ -9,7 +9,7 @@ use godwit_vector::{PhysicalType, Vector, from_arrow, to_arrow};
 
 use crate::expression::Kernel;
 
-/// A cast between types of Arrow.
+/// A cast between Arrow types.
 pub(crate) struct ArrowCast {
     pub(crate) from: DataType,
     pub(crate) to: DataType,
@@ -31,7 +31,7 @@ impl Kernel for ArrowCast {
     }
 }
 
-/// "Cast error: Cannot cast string 'x' to value of Int32 type": the prefix says nothing.
+/// Strips the prefix, which says nothing: "Cast error: Cannot cast string 'x' to value of Int32 type".
 fn error_of(error: &ArrowError) -> Error {
     let text = error.to_string();
     Error::user(text.split_once("error: ").map_or(text.as_str(), |(_, message)| message))

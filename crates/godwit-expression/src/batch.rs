@@ -8,22 +8,22 @@ use crate::expression::LocalId;
 
 enum Source<'a> {
     Chunk(&'a Chunk),
-    /// These rows of another batch.
+    /// Some rows of another batch.
     Rows(&'a Batch<'a>, &'a [u32]),
-    /// One column only, given densely.
+    /// A single column, dense.
     Column(usize, Vector),
-    /// Another batch and the value of a Let.
+    /// Another batch with the value of a Let.
     Local(&'a Batch<'a>, LocalId, Vector),
 }
 
-/// What is asked of a batch.
+/// A value that can be read from a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
     Column(usize),
     Local(LocalId),
 }
 
-/// Gives columns densely, gathering each at most once however often the expression refers to it.
+/// Returns columns densely, gathering each at most once however often the expression refers to it.
 pub(crate) struct Batch<'a> {
     source: Source<'a>,
     rows: usize,
@@ -35,17 +35,17 @@ impl<'a> Batch<'a> {
         Self { source: Source::Chunk(chunk), rows: chunk.len(), gathered: RefCell::default() }
     }
 
-    /// A batch whose only column is `vector`, under the number `index`.
+    /// Creates a batch whose only column is `vector`, with the number `index`.
     pub(crate) fn of_column(index: usize, vector: Vector) -> Batch<'static> {
         Batch { rows: vector.len(), source: Source::Column(index, vector), gathered: RefCell::default() }
     }
 
-    /// The rows of this batch at `rows`.
+    /// Returns the rows of this batch at `rows`.
     pub(crate) fn select(&'a self, rows: &'a [u32]) -> Batch<'a> {
         Batch { source: Source::Rows(self, rows), rows: rows.len(), gathered: RefCell::default() }
     }
 
-    /// The same rows, with the value of a Let.
+    /// Returns the same rows, with the value of a Let.
     pub(crate) fn with_local(&'a self, id: LocalId, value: Vector) -> Batch<'a> {
         Batch { source: Source::Local(self, id, value), rows: self.rows, gathered: RefCell::default() }
     }
@@ -54,7 +54,7 @@ impl<'a> Batch<'a> {
         self.rows
     }
 
-    /// Column `index`, one value per row.
+    /// Returns column `index`, one value per row.
     pub(crate) fn column(&self, index: usize) -> Vector {
         match &self.source {
             Source::Chunk(chunk) if chunk.column(index).selection.is_none() => chunk.dense(index),
@@ -68,7 +68,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The value of the Let `id` around what is evaluated.
+    /// Returns the value of the enclosing Let `id`.
     pub(crate) fn local(&self, id: LocalId) -> Vector {
         match &self.source {
             Source::Local(_, own, value) if *own == id => value.clone(),

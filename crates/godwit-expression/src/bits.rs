@@ -1,4 +1,4 @@
-//! Bitwise operators of integers.
+//! Bitwise operators on integers.
 
 use arrow_schema::DataType;
 use godwit_common::{Error, Result, SqlState};
@@ -10,7 +10,7 @@ use godwit_vector::{ColumnType, PhysicalType, Vector};
 use crate::Expression;
 use crate::expression::Kernel;
 
-/// Compiles `left op right` for integers of up to 64 bits; for the operator of one operand, `right` doesn't matter.
+/// Compiles `left op right` for integers of up to 64 bits; unary operators ignore `right`.
 pub(crate) fn compile(op: Operator, left: Expression, right: Expression, logical: &DataType) -> Result<Expression> {
     let output = ColumnType::new(logical.clone(), left.output().nullable || right.output().nullable)?;
     let kernel = Bits { op, width: output.physical.width_bytes() as i64 * 8, physical: output.physical };
@@ -19,7 +19,7 @@ pub(crate) fn compile(op: Operator, left: Expression, right: Expression, logical
 
 struct Bits {
     op: Operator,
-    /// Of the type, in bits: shifts are by less.
+    /// Width of the type in bits: shift counts must be less.
     width: i64,
     physical: PhysicalType,
 }
@@ -29,7 +29,7 @@ impl Bits {
         matches!(self.op, Operator::ShiftLeft | Operator::ShiftRight)
     }
 
-    /// Fails if a row is shifted by more than there are bits. NULL is shifted by nothing.
+    /// Fails if a row is shifted by the type's width or more. NULL rows don't count.
     fn check_shifts(&self, shifted: &Vector, by: &Vector, rows: usize) -> Result<()> {
         let flat = by.to_flat();
         let by_rows = flat.values::<i64>();
@@ -55,7 +55,7 @@ impl Kernel for Bits {
             Operator::BitOr => binary(&a, &b, |x: i64, y: i64| x | y),
             Operator::BitXor => binary(&a, &b, |x: i64, y: i64| x ^ y),
             Operator::BitNot => binary(&a, &b, |x: i64, _: i64| !x),
-            // What is under NULL may be shifted by any number: wrapping shifts don't panic.
+            // NULL rows may have any shift count: wrapping shifts don't panic.
             Operator::ShiftLeft => binary(&a, &b, |x: i64, y: i64| x.wrapping_shl(y as u32)),
             Operator::ShiftRight if unsigned => {
                 binary(&a, &b, |x: i64, y: i64| (x as u64).wrapping_shr(y as u32) as i64)

@@ -1,4 +1,4 @@
-//! Compiling what is decided rather than computed: AND and OR, and the common layout of the values of branches.
+//! Compiles AND and OR, and brings the values of branches to a common layout.
 
 use arrow_schema::DataType;
 use godwit_common::Result;
@@ -9,13 +9,13 @@ use crate::compare::{boolean, common_integer, fuse_ranges};
 use crate::expression::Operation;
 use crate::{Expression, range};
 
-/// NULL in the physical type of `output`.
+/// Returns NULL in the physical type of `output`.
 fn retyped_null(output: &ColumnType) -> Result<Expression> {
     let null = null_literal(&output.logical)?;
     Ok(to_physical(&null, output.physical).retyped(ColumnType { nullable: true, ..output.clone() }))
 }
 
-/// Brings values of one SQL type to one physical type, and joins their ranges. NULLs follow the others.
+/// Brings values of one SQL type to one physical type, and unites their ranges. NULLs adapt to the other values.
 pub(crate) fn unified(values: Vec<Expression>, logical: &DataType) -> Result<(Vec<Expression>, ColumnType)> {
     let is_null = |value: &Expression| matches!(value.as_literal(), Some((_, true)));
     let mut output = ColumnType::new(logical.clone(), values.iter().any(|value| value.output().nullable))?;
@@ -38,7 +38,7 @@ pub(crate) fn unified(values: Vec<Expression>, logical: &DataType) -> Result<(Ve
     Ok((values, output))
 }
 
-/// AND of boolean expressions; bounds of one column are joined, and what can't fail comes first.
+/// AND of boolean expressions; bounds of one column are fused, and conjuncts that can't fail come first.
 pub(crate) fn conjunction(operands: Vec<Expression>) -> Expression {
     let mut operands = fuse_ranges(operands);
     operands.sort_by_key(Expression::can_fail);

@@ -1,8 +1,8 @@
 //! Casts between numbers, and between layouts of the same values.
 //!
-//! Casts between integers and decimals of one scale cost nothing where the proven range fits the new type: only the type
-//! changes, the values lie as they did. Others check their values against the limits of the new type, or scale them.
-//! Decimals are rounded half away from zero. What SQL calls a cast stands in `compile/casts.rs`.
+//! Casts between integers and decimals of one scale are free where the proven range fits the new type: only the type
+//! changes, the values stay as they are. Others check their values against the limits of the new type, or scale them.
+//! Decimals are rounded half away from zero. SQL's CAST is compiled in `compile/casts.rs`.
 
 use arrow_schema::DataType;
 use godwit_common::{Error, Result, SqlState};
@@ -16,7 +16,7 @@ use crate::expression::{Kernel, Operation};
 use crate::literal::Literal;
 use crate::{Expression, range};
 
-/// The values inside that an integer or decimal type allows.
+/// The unscaled values that an integer or decimal type allows.
 pub(crate) fn limit_of(logical: &DataType) -> Option<ValueRange> {
     match logical {
         DataType::Decimal32(p, _) | DataType::Decimal64(p, _) | DataType::Decimal128(p, _) => {
@@ -36,7 +36,7 @@ fn is_decimal(logical: &DataType) -> bool {
     matches!(logical, DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..))
 }
 
-/// True for text of all layouts.
+/// True for text in any layout.
 pub(crate) fn is_text(logical: &DataType) -> bool {
     match logical {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
@@ -49,14 +49,14 @@ fn is_binary(logical: &DataType) -> bool {
     matches!(logical, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
 }
 
-/// NULL of a type.
+/// Returns the NULL of a type.
 pub(crate) fn null_literal(logical: &DataType) -> Result<Expression> {
     let output = ColumnType::new(logical.clone(), true)?;
     let vector = crate::expression::nulls(output.physical, logical, 1);
     Ok(Expression::new(Operation::Literal(Literal::of_vector(&vector)), Vec::new(), output))
 }
 
-/// Compiles a change of the Arrow type, as far as both types hold the same values of SQL.
+/// Compiles a change of the Arrow type, provided that both types hold the same SQL values.
 pub(crate) fn compile(argument: Expression, to: &DataType, text: &str) -> Result<Expression> {
     let from = argument.output().logical.clone();
     if from == *to {
@@ -88,25 +88,25 @@ pub(crate) fn compile(argument: Expression, to: &DataType, text: &str) -> Result
     }
 }
 
-/// Something of the same type that can't fail: what is made of it fails only by itself.
+/// Returns an expression of the same type that can't fail, to tell whether an operation on it can fail by itself.
 pub(crate) fn unfailing(argument: &Expression) -> Expression {
     Expression::column(0, argument.output().clone())
 }
 
-/// The same nullability under another type, without a range.
+/// Returns another type with the argument's nullability, without a range.
 pub(crate) fn typed(argument: &Expression, logical: &DataType, physical: PhysicalType) -> ColumnType {
     ColumnType { logical: logical.clone(), physical, nullable: argument.output().nullable, range: None }
 }
 
-/// The same values under another SQL type.
+/// Returns the same values under another SQL type.
 pub(crate) fn relabelled(argument: &Expression, to: &DataType) -> Expression {
     argument.retyped(ColumnType { logical: to.clone(), ..argument.output().clone() })
 }
 
-/// An integer or decimal type as the end of a cast.
+/// An integer or decimal type as the target of a cast.
 pub(crate) struct ExactType<'t> {
     pub(crate) logical: &'t DataType,
-    /// The values inside that the SQL type allows.
+    /// The unscaled values that the SQL type allows.
     pub(crate) limit: ValueRange,
     /// The SQL type, for messages.
     pub(crate) name: String,
@@ -118,13 +118,13 @@ impl<'t> ExactType<'t> {
     }
 }
 
-/// Numbers as truth values: all but 0 are TRUE.
+/// Casts numbers to booleans: all but 0 are TRUE.
 pub(crate) fn to_boolean(argument: Expression) -> Expression {
     let output = typed(&argument, &DataType::Boolean, PhysicalType::Bool);
     Expression::strict(ToBool, vec![argument], output)
 }
 
-/// An integer, decimal or boolean as an integer or decimal.
+/// Casts an integer, decimal or boolean to an integer or decimal.
 pub(crate) fn exact_to_exact(argument: Expression, to: &ExactType<'_>, text: &str) -> Result<Expression> {
     let output = argument.output().clone();
     let to_scale = ColumnType { logical: to.logical.clone(), ..output.clone() }.scale();
@@ -146,7 +146,7 @@ pub(crate) fn exact_to_exact(argument: Expression, to: &ExactType<'_>, text: &st
     Ok(limited(&scaled, to, text))
 }
 
-/// The same values under the SQL type `to`, checked against its limits unless they are proven to lie inside.
+/// Returns the same values under the SQL type `to`, checked against its limits unless they are proven to lie inside.
 fn limited(argument: &Expression, to: &ExactType<'_>, text: &str) -> Expression {
     let bound = argument.output().bound().expect("an integer type");
     let limit = to.limit;
@@ -161,7 +161,7 @@ fn limited(argument: &Expression, to: &ExactType<'_>, text: &str) -> Expression 
     Expression::strict(kernel, vec![argument.clone()], output)
 }
 
-/// An integer, decimal, boolean or float as a float.
+/// Casts an integer, decimal, boolean or float to a float.
 pub(crate) fn to_float(argument: Expression, to: &DataType) -> Expression {
     let scale = argument.output().scale();
     let physical = if *to == DataType::Float32 { PhysicalType::F32 } else { PhysicalType::F64 };
@@ -177,7 +177,7 @@ pub(crate) fn to_float(argument: Expression, to: &DataType) -> Expression {
     Expression::strict(DecimalToFloat { scale: scale as u32, is_exact, physical }, vec![argument], output)
 }
 
-/// The same values in another numeric layout; checked if a value might not fit.
+/// Returns the same values in another numeric layout; checked if a value might not fit.
 pub(crate) fn to_physical(argument: &Expression, physical: PhysicalType) -> Expression {
     let output = argument.output();
     if output.physical == physical {
@@ -200,7 +200,7 @@ pub(crate) fn to_physical(argument: &Expression, physical: PhysicalType) -> Expr
 
 struct Convert {
     physical: PhysicalType,
-    /// What must hold before the conversion; `None` if it always does.
+    /// Bounds to check before the conversion; `None` if all values fit.
     limit: Option<ValueRange>,
 }
 
@@ -262,21 +262,21 @@ impl Kernel for ToBool {
     }
 }
 
-/// Powers of ten are exact floats up to here.
+/// Powers of ten are exact floats up to this exponent.
 const EXACT_POWER_MAX_F64: u32 = 22;
 const EXACT_POWER_MAX_F32: u32 = 10;
-/// Integers up to here are exact floats.
+/// Integers are exact floats up to this one.
 const MANTISSA_MAX_F64: u128 = 1 << f64::MANTISSA_DIGITS;
 
 struct DecimalToFloat {
     scale: u32,
-    /// The float type holds the unscaled values.
+    /// True if the float type represents the unscaled values exactly.
     is_exact: bool,
     physical: PhysicalType,
 }
 
 impl Kernel for DecimalToFloat {
-    /// The nearest float: a quotient of exact floats is rounded once, others go by way of text.
+    /// Returns the nearest float: a quotient of exact floats is rounded once, others are converted through text.
     fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
         let scale = self.scale;
         let written = |value: i128| format!("{value}e-{scale}");

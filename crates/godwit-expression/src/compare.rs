@@ -56,8 +56,8 @@ pub(crate) fn compile_distinct(left: Expression, right: Expression, negated: boo
     Ok(Expression::strict(Distinct { negated }, vec![left, right], boolean(false)))
 }
 
-/// Lists, structs, maps and intervals of one type as bytes that compare as they do: NULL in them is equal to NULL, and
-/// behind all values.
+/// Converts lists, structs, maps and intervals of one type to bytes that compare as they do: a NULL inside is equal to
+/// NULL, and sorts after all values.
 fn nested_as_bytes(left: Expression, right: Expression, text: &str) -> Result<(Expression, Expression)> {
     let is_nested = |side: &Expression| side.output().physical == PhysicalType::Nested;
     if !is_nested(&left) && !is_nested(&right) {
@@ -75,7 +75,7 @@ fn nested_as_bytes(left: Expression, right: Expression, text: &str) -> Result<(E
     Ok((Compression::Bytes.compress(&left), Compression::Bytes.compress(&right)))
 }
 
-/// Brings decimals (and integers that meet them) to one scale.
+/// Brings decimals (and integers compared with them) to one scale.
 fn same_scale(left: Expression, right: Expression, text: &str) -> Result<(Expression, Expression)> {
     let (left_scale, right_scale) = (left.output().scale() as i32, right.output().scale() as i32);
     if left_scale == right_scale || !left.output().physical.is_integer() || !right.output().physical.is_integer() {
@@ -85,7 +85,7 @@ fn same_scale(left: Expression, right: Expression, text: &str) -> Result<(Expres
     Ok((scaled_up(left, scale - left_scale, text)?, scaled_up(right, scale - right_scale, text)?))
 }
 
-/// Brings both sides to one physical type; a literal follows the other side if it fits there.
+/// Brings both sides to one physical type; a literal adapts to the other side if it fits there.
 pub(crate) fn same_physical(left: Expression, right: Expression, text: &str) -> Result<(Expression, Expression)> {
     let (a, b) = (left.output().physical, right.output().physical);
     if a == b {
@@ -114,13 +114,13 @@ pub(crate) fn same_physical(left: Expression, right: Expression, text: &str) -> 
     Ok((to_physical(&left, common), to_physical(&right, common)))
 }
 
-/// The type in which integers of both ranges are handled.
+/// The type in which integers of both ranges are compared.
 pub(crate) fn common_integer(a: ValueRange, b: ValueRange) -> PhysicalType {
     let both = range::union(a, b);
     if both.fits(PhysicalType::I64) { PhysicalType::I64 } else { PhysicalType::I128 }
 }
 
-/// What the proven ranges decide, if no NULL and no failure can come between.
+/// Returns the result if the proven ranges decide it, and neither a NULL nor a failure is possible.
 fn decided(op: Comparison, left: &Expression, right: &Expression) -> Option<bool> {
     if either_nullable(left, right) || left.can_fail() || right.can_fail() {
         return None;
@@ -145,7 +145,7 @@ fn decided(op: Comparison, left: &Expression, right: &Expression) -> Option<bool
     }
 }
 
-/// Replaces lower and upper bounds of one integer column among conjuncts by a single range test.
+/// Fuses lower and upper bounds of one integer column among conjuncts into a single range test.
 pub(crate) fn fuse_ranges(conjuncts: Vec<Expression>) -> Vec<Expression> {
     let mut fused: Vec<Expression> = Vec::with_capacity(conjuncts.len());
     for conjunct in conjuncts {
@@ -167,7 +167,7 @@ pub(crate) fn fuse_ranges(conjuncts: Vec<Expression>) -> Vec<Expression> {
     fused
 }
 
-/// The column and the values that a conjunct allows it, if it is a one-sided or two-sided bound of an integer column.
+/// Returns the column and the values that a conjunct allows, if it is a one- or two-sided bound of an integer column.
 fn bounds_of(conjunct: &Expression) -> Option<(usize, ValueRange)> {
     let index = conjunct.arguments().first()?.column_index()?;
     let limits = ValueRange::of_type(conjunct.arguments()[0].output().physical)?;

@@ -1,4 +1,4 @@
-//! Compressed materialization: columns in fewer bytes while an operator keeps their rows.
+//! Compressed materialization: columns take fewer bytes while an operator keeps their rows.
 //!
 //! ```text
 //! integers, dates, decimals, times:  value − min            as the narrowest unsigned type that holds max − min
@@ -6,10 +6,10 @@
 //! lists, structs, maps:              bytes                  not to be narrower, but because rows hold nothing else
 //! ```
 //!
-//! All keep the order of values, so that a compressed column can be a group key, the argument of MIN and MAX, or a sort
-//! key. [`Compression::compress`] and [`Compression::decompress`] are expressions like all others: the physical plan puts
-//! them into projections before and after an operator, which knows nothing of it. What proves the range or the values of
-//! a column is checked where it is read; a value that breaks the promise of a [`TextDomain`] is an error here.
+//! All keep the order of values: a compressed column can be a group key, the argument of MIN and MAX, or a sort key.
+//! [`Compression::compress`] and [`Compression::decompress`] are ordinary expressions: the physical plan puts them into
+//! projections before and after an operator, which knows nothing of it. What proves the range or the values of a column
+//! is checked where it is read; a value that breaks the promise of a [`TextDomain`] is an error here.
 //!
 //! Source: section 5 of the external-hash-join paper; codes go beyond it.
 
@@ -29,26 +29,26 @@ use crate::range;
 use crate::text_domain::EMPTY;
 use crate::{Expression, TextDomain};
 
-/// Dictionaries whose translation into codes a column remembers: the row groups that workers have under way.
+/// Number of dictionaries whose translation into codes a column remembers: those of the row groups being read.
 const TRANSLATIONS_MAX: usize = 16;
 
 /// How a column is compressed.
 #[derive(Clone)]
 pub enum Compression {
-    /// The difference to a base.
+    /// The difference from a base.
     Offset {
         /// The smallest value, or 0.
         base: i128,
-        /// The proven bound.
+        /// The proven range.
         range: ValueRange,
         /// The type of the difference.
         physical: PhysicalType,
     },
-    /// The place among all values.
+    /// The position among all values.
     Codes {
         /// The values.
         domain: Arc<TextDomain>,
-        /// The type of the place.
+        /// The type of the codes.
         physical: PhysicalType,
     },
     /// Nested values as bytes of the same order ([`nested_to_bytes`]).
@@ -56,7 +56,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// How a column of integers, decimals, dates or times gets narrower, if it does.
+    /// Compression that narrows a column of integers, decimals, dates or times, if there is one.
     pub fn of_range(ty: &ColumnType) -> Option<Self> {
         let range = ty.range.filter(|range| ty.physical.is_integer() && range.min <= range.max)?;
         let physical = narrowest(range.max.checked_sub(range.min)? as u128)?;
@@ -64,38 +64,38 @@ impl Compression {
         (physical.width_bytes() < ty.physical.width_bytes()).then_some(Self::Offset { base, range, physical })
     }
 
-    /// As [`Compression::of_range`], but values stay what they are, only their type gets narrower: for keys that meet
-    /// keys which aren't compressed.
+    /// Like [`Compression::of_range`], but only narrows the type and keeps the values: for keys that are compared with
+    /// uncompressed keys.
     pub fn of_key(ty: &ColumnType) -> Option<Self> {
         let range = ty.range.filter(|range| ty.physical.is_integer() && 0 <= range.min && range.min <= range.max)?;
         let physical = narrowest(range.max as u128)?;
         (physical.width_bytes() < ty.physical.width_bytes()).then_some(Self::Offset { base: 0, range, physical })
     }
 
-    /// How a column has to be written into rows that hold no values of its type.
+    /// Compression for rows that can't hold values of the type.
     pub fn of_nested(ty: &ColumnType) -> Option<Self> {
         (ty.physical == PhysicalType::Nested).then_some(Self::Bytes)
     }
 
-    /// How a text column whose values are all known is compressed.
+    /// Compression of a text column whose values are all known.
     pub fn of_domain(domain: Arc<TextDomain>) -> Self {
         let physical = narrowest(domain.len().max(1) as u128 - 1).expect("codes fit into 64 bits");
         Self::Codes { domain, physical }
     }
 
-    /// As [`of_domain`](Self::of_domain), in a type that holds one code more than there are values: for keys that meet
-    /// keys with other values.
+    /// Like [`of_domain`](Self::of_domain), in a type that holds one code more than there are values: for keys that are
+    /// compared with keys outside the domain.
     pub(crate) fn of_key_domain(domain: Arc<TextDomain>) -> Self {
         let physical = narrowest(domain.len() as u128).expect("codes fit into 64 bits");
         Self::Codes { domain, physical }
     }
 
-    /// True if values become places in a domain.
+    /// True if values become codes of a domain.
     pub fn is_codes(&self) -> bool {
         matches!(self, Self::Codes { .. })
     }
 
-    /// The bound of compressed values, if they are integers.
+    /// The range of compressed values, if they are integers.
     fn compressed_range(&self) -> Option<ValueRange> {
         match self {
             Self::Offset { base, range, .. } => Some(range::new(range.min - base, range.max - base)),
@@ -104,7 +104,7 @@ impl Compression {
         }
     }
 
-    /// The type of compressed values.
+    /// The physical type of compressed values.
     pub fn physical(&self) -> PhysicalType {
         match self {
             Self::Offset { physical, .. } | Self::Codes { physical, .. } => *physical,
@@ -131,10 +131,10 @@ impl Compression {
         convert(&codes, self.physical())
     }
 
-    /// The compressed values of `expression`, whose type it was made for.
+    /// Compresses the values of `expression`, for whose type this was made.
     pub fn compress(&self, expression: &Expression) -> Expression {
         let mut output = self.compressed_type(expression.output().nullable);
-        // What is proven of this side of a join, which may be less than of both.
+        // The proven range of this side of a join, which may be narrower than that of both sides.
         if let Self::Offset { base: 0, .. } = self {
             output.range = expression.output().range;
         }
@@ -152,7 +152,7 @@ impl Compression {
         }
     }
 
-    /// The values that `expression` has compressed, as they were: of type `original`, but as nullable as `expression`.
+    /// Restores the values that `expression` compressed: of type `original`, but as nullable as `expression`.
     pub fn decompress(&self, expression: &Expression, original: &ColumnType) -> Expression {
         let output = ColumnType { nullable: expression.output().nullable, ..original.clone() };
         let arguments = vec![expression.clone()];
@@ -223,7 +223,7 @@ impl Kernel for Add {
 struct Encode {
     domain: Arc<TextDomain>,
     compression: Compression,
-    /// Places of the entries of dictionaries that were met last, by identity.
+    /// Codes of the entries of the most recently met dictionaries, by identity.
     translations: Mutex<Vec<(u64, Arc<Vec<u32>>)>>,
 }
 
@@ -241,7 +241,7 @@ impl Encode {
         places
     }
 
-    /// Checks that all places of rows that aren't NULL are known.
+    /// Checks that the codes of all non-NULL rows are known.
     fn checked(&self, mut places: Vec<u32>, like: &Vector) -> Result<Vec<u32>> {
         if places.contains(&EMPTY) {
             for (row, place) in places.iter_mut().enumerate().filter(|(_, place)| **place == EMPTY) {

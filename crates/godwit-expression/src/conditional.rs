@@ -1,7 +1,7 @@
 //! Operations that evaluate their arguments only where they matter: AND, OR, CASE, COALESCE.
 //!
-//! An argument that can fail sees only the rows that reach it. One that can't sees all rows when most of them reach it,
-//! because dense loops are faster than gathering, and only those rows otherwise.
+//! An argument that can fail sees only the rows that reach it. One that can't fail sees all rows if most of them reach
+//! it, because dense loops are faster than gathering, and otherwise only those rows.
 
 use godwit_common::Result;
 use godwit_vector::kernels::boolean;
@@ -13,20 +13,20 @@ use crate::Expression;
 use crate::batch::Batch;
 use crate::predicate::true_rows;
 
-/// A branch is evaluated on all rows if at least one in this many reaches it (and it can't fail): below, gathering its
-/// columns costs less than the rows computed for nothing.
+/// A branch that can't fail is evaluated on all rows if at least one in this many reaches it: below that, gathering its
+/// columns costs less than computing unneeded rows.
 const REACHED_SHARE_MIN: usize = 4;
 
 fn prefers_all_rows(argument: &Expression, reached: usize, rows: usize) -> bool {
     !argument.can_fail() && reached * REACHED_SHARE_MIN >= rows
 }
 
-/// Three-valued AND: FALSE wins over NULL.
+/// Evaluates three-valued AND: FALSE wins over NULL.
 pub(crate) fn evaluate_and(arguments: &[Expression], batch: &Batch<'_>) -> Result<Vector> {
     evaluate_logical(arguments, batch, false)
 }
 
-/// Three-valued OR: TRUE wins over NULL.
+/// Evaluates three-valued OR: TRUE wins over NULL.
 pub(crate) fn evaluate_or(arguments: &[Expression], batch: &Batch<'_>) -> Result<Vector> {
     evaluate_logical(arguments, batch, true)
 }
@@ -56,7 +56,7 @@ fn evaluate_logical(arguments: &[Expression], batch: &Batch<'_>, deciding: bool)
     Ok(result)
 }
 
-/// The rows that aren't `deciding` yet: those of the other value and NULLs.
+/// Collects the rows that aren't `deciding` yet: those with the other value and NULLs.
 fn undecided_rows(result: &Vector, deciding: bool, rows: &mut Vec<u32>) {
     let flat = result.to_flat();
     let validity = result.validity().map(|validity| &**validity);
@@ -68,7 +68,7 @@ fn undecided_rows(result: &Vector, deciding: bool, rows: &mut Vec<u32>) {
     }
 }
 
-/// The value of the first condition that is TRUE, else that of the last argument.
+/// Returns the value of the first condition that is TRUE, else that of the last argument.
 pub(crate) fn evaluate_case(arguments: &[Expression], batch: &Batch<'_>, physical: PhysicalType) -> Result<Vector> {
     let rows = batch.rows();
     let mut scatter = Scatter::new(physical, rows);
@@ -113,7 +113,7 @@ pub(crate) fn evaluate_case(arguments: &[Expression], batch: &Batch<'_>, physica
     Ok(scatter.finish())
 }
 
-/// The first argument that isn't NULL.
+/// Returns the first argument that isn't NULL.
 pub(crate) fn evaluate_coalesce(arguments: &[Expression], batch: &Batch<'_>, physical: PhysicalType) -> Result<Vector> {
     let rows = batch.rows();
     let first = arguments[0].evaluate_batch(batch)?;

@@ -1,7 +1,7 @@
-//! What an expression over one column gives for the entries of a dictionary, instead of for rows.
+//! Evaluation of an expression over one column on the entries of a dictionary instead of on rows.
 //!
-//! The entries are evaluated once the rows seen under a dictionary are as many: so at most twice as much is computed as
-//! without. The results serve all rows that follow, of whatever worker.
+//! The entries are evaluated once as many rows have been seen under the dictionary: at most twice the work is done as
+//! without this. The results serve all later rows, of all workers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
@@ -20,23 +20,23 @@ use crate::batch::Batch;
 use crate::expression::text_bytes;
 use crate::literal::{Literal, constant_of};
 
-/// Larger dictionaries aren't evaluated: looking up their results would miss the caches as often as computing them takes.
+/// Maximum size of dictionaries that are evaluated: look-ups in larger results would miss the caches and cost as much.
 const ENTRIES_MAX: usize = 1 << 16;
 
-/// Dictionaries that are remembered: as many as workers read at a time, those of row groups of files.
+/// Number of dictionaries remembered: as many as workers read at a time, those of row groups of files.
 const DICTIONARIES_MAX: usize = 64;
 
-/// Bytes of results that are kept.
+/// Maximum bytes of results that are kept.
 const KEPT_BYTES_MAX: usize = 4 << 20;
 
-/// Bytes of results that aren't reserved: those of a dictionary as small as a chunk.
+/// Maximum bytes of results that need no reservation: those of a dictionary as small as a chunk.
 const FREE_BYTES: usize = 64 << 10;
 
-/// Results of an expression for the dictionaries that its workers met last.
+/// Results of an expression for the dictionaries that its workers met most recently.
 pub(crate) struct EntryCache {
-    /// Whom to ask for memory. Without, only small dictionaries are evaluated.
+    /// Grants memory. Without it, only small dictionaries are evaluated.
     work: Option<Arc<dyn Work>>,
-    /// The newest at the end.
+    /// The newest is last.
     met: Mutex<VecDeque<Arc<Met>>>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct EntryCache {
 struct Met {
     dictionary: u64,
     rows: AtomicUsize,
-    /// Set when the entries were evaluated; to `None` if one of them failed, or if there is no room.
+    /// Set once the entries were evaluated; to `None` if one of them failed or there was no room.
     results: OnceLock<Option<EntryResults>>,
 }
 
@@ -61,12 +61,12 @@ impl EntryCache {
         Arc::new(Self { work, met: Mutex::default() })
     }
 
-    /// An empty cache for another expression.
+    /// Creates an empty cache for another expression.
     pub(crate) fn renewed(&self) -> Arc<Self> {
         Self::new(self.work.clone())
     }
 
-    /// The values of `inner`, always the same expression over one column.
+    /// Evaluates `inner`, which is always the same expression over one column.
     pub(crate) fn evaluate(&self, inner: &Expression, batch: &Batch<'_>) -> Result<Vector> {
         let rows = batch.rows();
         let index = inner.columns()[0];
@@ -83,7 +83,7 @@ impl EntryCache {
         let met = self.met(dictionary.id());
         let before = met.rows.fetch_add(rows, Relaxed);
         if before < entries && entries <= before + rows {
-            // One worker comes here; the others go on row by row meanwhile.
+            // Only one worker gets here; the others go on row by row meanwhile.
             let _ = met.results.set(self.evaluated(inner, index, dictionary).ok());
         }
         match met.results.get() {
@@ -105,8 +105,8 @@ impl EntryCache {
         met
     }
 
-    /// Evaluates `inner` on all entries and on NULL. Entries that no row refers to may lie outside the column's proven range,
-    /// and fail although no row does.
+    /// Evaluates `inner` on all entries and on NULL. Entries that no row refers to may lie outside the column's proven
+    /// range, and fail although no row does.
     fn evaluated(&self, inner: &Expression, index: usize, dictionary: &Dictionary) -> Result<EntryResults> {
         let values = dictionary.values();
         let entries = inner.evaluate_batch(&Batch::of_column(index, Vector::flat(values.clone(), None)))?.flattened();
@@ -120,7 +120,7 @@ impl EntryCache {
         Ok(EntryResults { entries, null, bytes, _lease: lease })
     }
 
-    /// Room for results, for which older ones go.
+    /// Makes room for results by dropping older ones.
     fn room(&self, bytes: usize) -> Result<Option<Lease>> {
         let mut all = self.met.lock();
         let kept = |met: &Arc<Met>| met.results.get().and_then(Option::as_ref).map_or(0, |results| results.bytes);
@@ -140,7 +140,7 @@ impl EntryCache {
 }
 
 impl EntryResults {
-    /// The results of a dictionary vector's rows.
+    /// Returns the results of a dictionary vector's rows.
     fn of_rows(&self, vector: &Vector) -> Vector {
         let (codes, _) = vector.as_dictionary().expect("results belong to a dictionary vector");
         let valid = self.entries.take(codes);
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::expression::Kernel;
 
-    /// Lengths of texts, of which 13 is refused; counts the rows that are computed.
+    /// Lengths of texts, refusing 13; counts the rows that are computed.
     struct Lengths(Arc<AtomicUsize>);
 
     impl Kernel for Lengths {
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Rows that are computed for three chunks of 60 rows, whose entries are among those of a dictionary of 100.
+    /// Counts the rows computed for three chunks of 60 rows, whose entries are among those of a dictionary of 100.
     fn rows_computed(length: impl Fn(usize) -> usize) -> Vec<usize> {
         let computed = Arc::new(AtomicUsize::new(0));
         let column = Expression::column(0, ColumnType::new(DataType::Utf8View, true).unwrap());

@@ -1,4 +1,4 @@
-//! The compiled expression: a tree of operations, each with the type of what it gives.
+//! Compiled expressions: trees of operations, each with the type of its result.
 
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ struct Node {
     operation: Operation,
     arguments: Vec<Expression>,
     output: ColumnType,
-    /// Evaluating it on some row may be an error.
+    /// True if evaluating it on some row may be an error.
     can_fail: bool,
-    /// Equal arguments may give different results.
+    /// True if equal arguments may give different results.
     volatile: bool,
-    /// Columns of the input it reads, ascending.
+    /// Input columns that it reads, ascending.
     columns: Vec<usize>,
-    /// Values of Lets around it that it reads.
+    /// Values of enclosing Lets that it reads.
     locals: Vec<LocalId>,
-    /// Where it stands in the SQL text.
+    /// Its place in the SQL text.
     span: Span,
 }
 
@@ -46,13 +46,13 @@ pub(crate) enum Operation {
     Column(usize),
     Literal(Literal),
     Parameter(Parameter),
-    /// The value of the Let of this number around it.
+    /// The value of the enclosing Let with this number.
     Local(LocalId),
-    /// The second argument, in which the first one is the local value of this number.
+    /// The second argument, in which this local stands for the first one.
     Let(LocalId),
-    /// All arguments are evaluated on all rows, then the kernel.
+    /// All arguments are evaluated on all rows, then the kernel on them.
     Strict(Arc<dyn Kernel>),
-    /// Strict, but looked into by [`fuse_ranges`](crate::compare::fuse_ranges), as the next one.
+    /// Strict, but visible to [`fuse_ranges`](crate::compare::fuse_ranges), like the next one.
     Compare(Comparison),
     /// True where the argument lies in the range, which its physical type holds.
     Between(ValueRange),
@@ -70,7 +70,7 @@ pub(crate) enum Operation {
 
 /// A function of vectors.
 pub(crate) trait Kernel: Send + Sync {
-    /// The result for arguments of `rows` (at least one) rows each.
+    /// Returns the result for arguments of `rows` (at least one) rows each.
     fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector>;
 
     /// True if some row may be an error.
@@ -90,7 +90,7 @@ impl Expression {
         Self::new(Operation::Column(index), Vec::new(), ty)
     }
 
-    /// A constant. Quoted text that nothing gave a type is text.
+    /// A constant. Quoted text to which nothing gave a type is text.
     pub fn literal(value: &Value, ty: &SqlType) -> Result<Expression> {
         let ty = if matches!((value, ty), (Value::Text(_), SqlType::Unknown)) { &SqlType::Varchar } else { ty };
         let literal = Literal::of_vector(&vector_of_values(std::slice::from_ref(value), ty)?);
@@ -103,7 +103,7 @@ impl Expression {
         Self::literal(&Value::Boolean(value), &SqlType::Boolean).expect("booleans are literals")
     }
 
-    /// The value of `parameter` at the time of evaluation; a literal, with all that it proves, if it is known already.
+    /// The value of `parameter` at the time of evaluation; a literal, with all that it proves, if it is already known.
     pub fn parameter(parameter: &Parameter) -> Result<Expression> {
         let output = ColumnType::new(arrow_type(parameter.ty())?, true)?;
         let expression = Self::new(Operation::Parameter(parameter.clone()), Vec::new(), output);
@@ -139,7 +139,7 @@ impl Expression {
         Expression(Arc::new(Node { operation, arguments, output, can_fail, volatile, columns, locals, span }))
     }
 
-    /// The same, whose errors tell this place unless an argument knows a nearer one.
+    /// Sets the place that errors report, unless an argument knows a nearer one.
     pub(crate) fn at(self, span: Span) -> Expression {
         if !self.0.can_fail || span.is_none() || !self.0.span.is_none() {
             return self;
@@ -147,20 +147,20 @@ impl Expression {
         self.rebuilt(self.0.operation.clone(), self.0.arguments.clone(), self.0.output.clone(), span)
     }
 
-    /// A node in place of this one.
+    /// Returns a node in place of this one.
     fn rebuilt(&self, operation: Operation, arguments: Vec<Expression>, output: ColumnType, span: Span) -> Expression {
         let Expression(node) = Self::new(operation, arguments, output);
         let node = Arc::into_inner(node).expect("it was just made");
         Expression(Arc::new(Node { span, ..node }))
     }
 
-    /// A kernel over arguments; computed at once if all of them are literals.
+    /// Applies a kernel to arguments; folded if all of them are literals.
     pub(crate) fn strict(kernel: impl Kernel + 'static, arguments: Vec<Expression>, output: ColumnType) -> Expression {
         let expression = Self::new(Operation::Strict(Arc::new(kernel)), arguments, output);
         expression.folded()
     }
 
-    /// The literal that it is, if it depends on nothing. An expression that fails is left to fail when it runs.
+    /// Folds it to a literal if it depends on nothing. An expression that fails is left to fail when it runs.
     pub(crate) fn folded(self) -> Expression {
         let constant = |argument: &Expression| matches!(argument.0.operation, Operation::Literal(_));
         if self.0.volatile || self.0.arguments.is_empty() || !self.0.arguments.iter().all(constant) {
@@ -182,15 +182,15 @@ impl Expression {
         Expression::new(Operation::Literal(literal), Vec::new(), output)
     }
 
-    /// The same values under another type of the same physical layout.
+    /// Returns the same values under another type with the same physical layout.
     pub(crate) fn retyped(&self, output: ColumnType) -> Expression {
         assert_eq!(output.physical, self.0.output.physical);
         let Node { operation, arguments, span, .. } = &*self.0;
         self.rebuilt(operation.clone(), arguments.clone(), output, *span)
     }
 
-    /// Wraps the largest subtrees that can be evaluated per dictionary entry; results are kept in memory that `work` grants.
-    /// Nested results aren't: their arrays have NULLs of their own.
+    /// Wraps the largest subtrees that can be evaluated per dictionary entry; `work` grants memory for their results.
+    /// Nested results are excluded: their arrays have NULLs of their own.
     pub(crate) fn per_entry(self, work: Option<&Arc<dyn Work>>) -> Expression {
         let node = &*self.0;
         if node.arguments.is_empty() || matches!(node.operation, Operation::PerEntry(_)) {
@@ -210,7 +210,7 @@ impl Expression {
         &self.0.output
     }
 
-    /// True if both are certainly the same function of the chunk: clones of one expression, or one column.
+    /// True if both are certainly the same function of the chunk: clones of one expression, or the same column.
     pub fn is_same(&self, other: &Expression) -> bool {
         let same_column = self.column_index().is_some() && self.column_index() == other.column_index();
         same_column || Arc::ptr_eq(&self.0, &other.0)
@@ -234,7 +234,7 @@ impl Expression {
         }
     }
 
-    /// The columns it reads, ascending.
+    /// The columns that it reads, ascending.
     pub fn columns_used(&self) -> Vec<usize> {
         self.0.columns.clone()
     }
@@ -243,7 +243,7 @@ impl Expression {
         &self.0.columns
     }
 
-    /// The literal's value as a flat vector of length 1 and whether it is NULL, if it is a literal.
+    /// If it is a literal: its value as a flat vector of length 1, and whether it is NULL.
     pub fn as_literal(&self) -> Option<(&Flat, bool)> {
         match &self.0.operation {
             Operation::Literal(literal) => Some((&literal.value, literal.is_null)),
@@ -251,12 +251,12 @@ impl Expression {
         }
     }
 
-    /// The same expression over a chunk whose column `remap(i)` is what column `i` was.
+    /// Returns the same expression over a chunk in which column `i` has become column `remap(i)`.
     pub fn remap_columns(&self, remap: &dyn Fn(usize) -> usize) -> Expression {
         self.with_columns(&|index, ty| Self::column(remap(index), ty.clone()))
     }
 
-    /// The same expression with `column(i, type)` in the place of column `i`, of the same type.
+    /// Returns the same expression with `column(i, type)` in place of column `i`, of the same type.
     pub fn with_columns(&self, column: &dyn Fn(usize, &ColumnType) -> Expression) -> Expression {
         let node = &*self.0;
         if let Operation::Column(index) = node.operation {
@@ -264,15 +264,15 @@ impl Expression {
         }
         let arguments = node.arguments.iter().map(|argument| argument.with_columns(column)).collect();
         let operation = match &node.operation {
-            // Its results are those of another expression.
+            // Its results belong to another expression.
             Operation::PerEntry(cache) => Operation::PerEntry(cache.renewed()),
             operation => operation.clone(),
         };
         self.rebuilt(operation, arguments, node.output.clone(), node.span)
     }
 
-    /// The same values in another integer type: what both sides of a join key, or the inputs of a union, agree on.
-    /// Values that don't fit are an error; none if the proven range fits.
+    /// Returns the same values in another integer type, on which both sides of a join key or the inputs of a union
+    /// agree. Values that don't fit are an error; not possible if the proven range fits.
     pub fn with_physical(&self, physical: PhysicalType) -> Expression {
         crate::cast::to_physical(self, physical).per_entry(None)
     }
@@ -285,14 +285,14 @@ impl Expression {
         &self.0.arguments
     }
 
-    /// The values for all rows of `chunk`: dense, maybe constant or dictionary.
+    /// Returns the values for all rows of `chunk`: dense, possibly constant or dictionary.
     pub fn evaluate(&self, chunk: &Chunk) -> Result<Vector> {
         self.evaluate_in_parts(&Batch::of_chunk(chunk))
     }
 
-    /// As [`evaluate_batch`](Self::evaluate_batch). Rows whose texts are too heavy together on the way to the values are computed
-    /// in parts. Where the values themselves are heavy texts, the caller has to take fewer rows: it is an error of the kind
-    /// [`ErrorKind::Resource`].
+    /// Like [`evaluate_batch`](Self::evaluate_batch). If intermediate texts of all rows together are too heavy, the
+    /// rows are computed in parts. If the resulting values themselves are heavy texts, the caller has to take fewer
+    /// rows: an error of the kind [`ErrorKind::Resource`].
     pub(crate) fn evaluate_in_parts(&self, batch: &Batch<'_>) -> Result<Vector> {
         let is_nested = self.0.output.physical == PhysicalType::Nested;
         match self.evaluate_batch(batch) {
@@ -363,7 +363,7 @@ impl std::fmt::Debug for Expression {
     }
 }
 
-/// Most bytes of texts that are put together after they were computed in parts: short ones of a chunk.
+/// Maximum bytes of texts that are concatenated after being computed in parts: short texts of a chunk.
 const TOGETHER_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of the strings of a vector.
@@ -374,7 +374,7 @@ pub(crate) fn text_bytes(vector: &Vector) -> usize {
     }
 }
 
-/// No rows of a type.
+/// Returns no rows of a type.
 pub(crate) fn empty(output: &ColumnType) -> Vector {
     let flat = match output.physical {
         PhysicalType::Nested => Flat::Nested(arrow_array::new_empty_array(&output.logical)),
@@ -383,7 +383,7 @@ pub(crate) fn empty(output: &ColumnType) -> Vector {
     Vector::flat(flat, None)
 }
 
-/// NULL in every row.
+/// Returns NULL in every row.
 pub(crate) fn nulls(physical: PhysicalType, logical: &DataType, rows: usize) -> Vector {
     match physical {
         PhysicalType::Nested => {

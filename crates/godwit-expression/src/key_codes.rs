@@ -3,12 +3,12 @@
 //! ```text
 //! build:  a vector of the build column's dictionary   ─▶  its codes
 //! probe:  a vector of the same dictionary             ─▶  its codes
-//!         a vector of another one                     ─▶  what each of its codes is there: one array, made once
+//!         a vector of another one                     ─▶  the translation of its codes: one array, made once
 //!         strings                                     ─▶  searched
 //! ```
 //!
-//! A string of the probe side that the build side's column doesn't have gets the code behind all of its own: nothing on
-//! the build side has that.
+//! A string of the probe side that doesn't occur in the build side's column gets the code after all of its codes, which
+//! no row of the build side has.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use crate::expression::Kernel;
 use crate::{Compression, Expression, TextDomain, range};
 
-/// Dictionaries whose translation is remembered: the probe side has one, and one more for rows that are in no row group yet.
+/// Number of dictionaries whose translation is remembered: the probe side's, and one for rows not yet in a row group.
 const TRANSLATIONS_MAX: usize = 2;
 
 /// The codes of one pair of keys.
@@ -29,32 +29,32 @@ pub struct KeyCodes {
     domain: Arc<TextDomain>,
     compression: Compression,
     memory: BufferManager,
-    /// Of the dictionaries met last.
+    /// Translations of the most recently met dictionaries.
     translations: Mutex<Vec<Translation>>,
 }
 
-/// What the codes of a dictionary are among those of the build side.
+/// The codes of a dictionary, translated to those of the build side.
 #[derive(Clone)]
 struct Translation {
-    /// Its identity.
+    /// The dictionary's identity.
     dictionary: u64,
     codes: Arc<[u32]>,
     _memory: Arc<Reservation>,
 }
 
 impl KeyCodes {
-    /// Codes of a key whose values on the build side are `domain`. `memory` accounts for the translation.
+    /// Creates codes for a key whose values on the build side are `domain`. `memory` accounts for the translation.
     pub fn new(domain: Arc<TextDomain>, memory: &BufferManager) -> Arc<Self> {
         let compression = Compression::of_key_domain(domain.clone());
         Arc::new(Self { domain, compression, memory: memory.clone(), translations: Mutex::default() })
     }
 
-    /// How the build side's keys become codes, and come back.
+    /// Turns the build side's keys into codes, and back.
     pub fn compression(&self) -> &Compression {
         &self.compression
     }
 
-    /// The codes of the probe side's keys.
+    /// Returns the codes of the probe side's keys.
     pub fn of_probe(self: &Arc<Self>, key: &Expression) -> Expression {
         let range = Some(range::new(0, self.unknown() as i128));
         let output = ColumnType { range, ..self.compression.compressed_type(key.output().nullable) };
@@ -65,7 +65,7 @@ impl KeyCodes {
         self.domain.len() as u32
     }
 
-    /// Places, the code for all others where there is none: that is the largest number.
+    /// Replaces missing codes, the largest number, by the code for all other strings.
     fn known_or_not(&self, mut places: Vec<u32>) -> Vec<u32> {
         places.iter_mut().for_each(|place| *place = (*place).min(self.unknown()));
         places
@@ -106,7 +106,7 @@ impl Kernel for EncodeProbe {
     }
 
     fn can_fail(&self) -> bool {
-        // Memory may be missing for the translation.
+        // There may be no memory for the translation.
         true
     }
 }
@@ -128,7 +128,7 @@ mod tests {
         Arc::new(Dictionary::new(Flat::Str(StrColumn::from_strings(texts)), true))
     }
 
-    /// Texts as codes of a dictionary that has them all.
+    /// Texts as codes of a dictionary that contains them all.
     fn coded(texts: &[String], dictionary: &Arc<Dictionary>, validity: Option<Bitmap>) -> Vector {
         let code = |text: &String| dictionary.values().strings().iter().position(|known| known == text.as_bytes());
         let codes: Vec<u32> = texts.iter().map(|text| code(text).unwrap() as u32).collect();

@@ -1,4 +1,4 @@
-//! Expressions: the plan's compiled to trees of kernels, with value ranges that prove narrow arithmetic safe.
+//! Expressions: compiles the plan's to trees of kernels, with value ranges that prove narrow arithmetic safe.
 //!
 //! ```text
 //! Expr ──compile──→ Expression (immutable tree, shared by workers) ──evaluate(chunk)──→ dense Vector

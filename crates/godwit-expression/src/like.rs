@@ -26,7 +26,7 @@ pub(crate) fn compile(argument: Expression, pattern: Expression, syntax: Syntax,
     Expression::strict(kernel, vec![argument, pattern], output)
 }
 
-/// How a pattern is read.
+/// The syntax of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syntax {
     /// LIKE and ILIKE.
@@ -42,9 +42,9 @@ pub(crate) enum Syntax {
 struct Match {
     syntax: Syntax,
     negated: bool,
-    /// The pattern may be none.
+    /// True if the pattern may be invalid.
     can_fail: bool,
-    /// The pattern that was compiled last.
+    /// The most recently compiled pattern.
     last: Mutex<Option<(Vec<u8>, Arc<Matcher>)>>,
 }
 
@@ -162,7 +162,7 @@ impl Matcher {
         })
     }
 
-    /// A regular expression that was made of what the user has `written`.
+    /// Compiles a regular expression, made from what the user has `written`.
     fn regex(expression: &str, written: &str, ignore_case: bool) -> Result<Matcher> {
         let regex = regex::bytes::RegexBuilder::new(expression).case_insensitive(ignore_case).build();
         Ok(Matcher::Regex(regex.map_err(|error| {
@@ -230,8 +230,8 @@ fn find(finder: &Finder<'_>, text: &[u8]) -> Option<usize> {
 
 /// The leftmost occurrence of each part is as good as any other.
 fn match_parts(string: &[u8], prefix: &[u8], middle: &[Finder<'_>], suffix: &[u8]) -> bool {
-    // An empty vector points nowhere, and comparing zero bytes there costs over 100 ns with AVX-512: a masked load from
-    // an unmapped address is resolved in microcode.
+    // The pointer of an empty vector is unmapped, and comparing zero bytes there costs over 100 ns with AVX-512: a
+    // masked load from an unmapped address is resolved in microcode.
     let starts = prefix.is_empty() || string.starts_with(prefix);
     let ends = suffix.is_empty() || string.ends_with(suffix);
     if string.len() < prefix.len() + suffix.len() || !starts || !ends {
@@ -247,7 +247,7 @@ fn match_parts(string: &[u8], prefix: &[u8], middle: &[Finder<'_>], suffix: &[u8
     true
 }
 
-/// Character by character; a mismatch goes back to the last `%` and lets it take one character more.
+/// Matches character by character; a mismatch goes back to the last `%` and lets it take one more character.
 fn match_general(string: &[u8], tokens: &[Token]) -> bool {
     let text = String::from_utf8_lossy(string);
     let mut rest = text.chars();
@@ -284,7 +284,7 @@ mod tests {
 
     use super::*;
 
-    /// Straight from the definition.
+    /// A matcher straight from the definition.
     fn naive(text: &[char], tokens: &[Token]) -> bool {
         match tokens {
             [] => text.is_empty(),

@@ -11,20 +11,20 @@ pub(crate) struct Literal {
 }
 
 impl Literal {
-    /// The single row of a vector.
+    /// Takes the single row of a vector.
     pub(crate) fn of_vector(vector: &Vector) -> Literal {
         assert_eq!(vector.len(), 1);
         Literal { value: vector.to_flat(), is_null: !vector.is_valid(0) }
     }
 
-    /// `rows` rows of it.
+    /// Returns `rows` rows of it.
     pub(crate) fn vector(&self, rows: usize) -> Vector {
         let vector = Vector::constant(self.value.clone(), rows);
         if self.is_null { vector.with_validity(Some(Bitmap::filled(rows, false).into())) } else { vector }
     }
 }
 
-/// If all rows of `vector` are one value or all are NULL by construction: that value.
+/// Returns the value of all rows of `vector` if it is one value, or NULL, by construction.
 pub(crate) fn constant_of(vector: &Vector) -> Option<Literal> {
     let Data::Constant(value) = vector.data() else { return None };
     match vector.validity() {

@@ -1,4 +1,4 @@
-//! Functions with kernels here, which know the ranges of their numbers, in place of those of `godwit-scalar`.
+//! Functions with kernels here, which know the ranges of their numbers, used instead of those of `godwit-scalar`.
 
 use arrow_schema::DataType;
 use godwit_common::Result;
@@ -11,8 +11,8 @@ use crate::cast::{limit_of, to_physical};
 use crate::expression::{Kernel, Operation};
 use crate::{Expression, arithmetic, compare, range, temporal, text};
 
-/// The function of a name as kernels, if there are some for these arguments. What it gives may have another integer type
-/// than `logical`.
+/// Compiles a function by name to kernels, if there are any for these arguments. The result may have another integer
+/// type than `logical`.
 pub(crate) fn compile(
     name: &str,
     arguments: &[Expression],
@@ -38,7 +38,7 @@ struct Absolute;
 
 impl Kernel for Absolute {
     fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
-        // NULL may have any value.
+        // NULL rows may have any value.
         Ok(match arguments[0].physical() {
             PhysicalType::I128 => unary(&arguments[0], i128::wrapping_abs),
             _ => unary(&arguments[0], i64::wrapping_abs),

@@ -1,15 +1,15 @@
-//! A value behind its sort keys in one string: strings compare as the keys do, so the first value in an order is the one in
-//! the smallest string.
+//! A value after its sort keys in one string: strings compare as the keys do, so the first value in an order is the one
+//! in the smallest string.
 //!
 //! ```text
-//! string    key 1 | key 2 | … | value, as it lies in memory, or a text and its length | 1: a value, 0: NULL
+//! string    key 1 | key 2 | … | value, as it is in memory, or a text and its length | 1: a value, 0: NULL
 //! key       0x01, value | NULL: 0x00 if NULLs come first, else 0x02;   descending: all bits of the value inverted
 //! integer   big-endian, sign inverted        float   its bits as an integer of the same order; −0 is 0, all NaN are one
 //! text      its bytes, 0x00 as 0x00 0xFF, then 0x00 0x00
 //! ```
 //!
-//! The value is found from the end of the string, so it doesn't matter how long the keys are. Where keys are equal, the bytes
-//! of the values decide.
+//! The value is found from the end of the string, whatever the length of the keys. Where keys are equal, the bytes of
+//! the values decide.
 
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
@@ -22,23 +22,23 @@ use crate::expression::Kernel;
 const NULL_FIRST: u8 = 0x00;
 const VALUE: u8 = 0x01;
 const NULL_LAST: u8 = 0x02;
-/// What stands behind a zero byte of a text.
+/// Follows a zero byte of a text.
 const ZERO: u8 = 0xFF;
 
 /// A sort key.
 #[derive(Debug, Clone)]
 pub struct OrderedKey {
-    /// What is compared; not nested.
+    /// The value to compare; not nested.
     pub expression: Expression,
     /// Largest first.
     pub descending: bool,
-    /// NULLs before all values, else behind them.
+    /// NULLs before all values, otherwise after them.
     pub nulls_first: bool,
-    /// There is no string where the key is NULL.
+    /// True if there is no string where the key is NULL.
     pub required: bool,
 }
 
-/// The strings of `value`, which isn't nested, behind its keys; with `required` there is none where the value is NULL.
+/// Appends `value`, which isn't nested, to its keys; with `required`, there is no string where the value is NULL.
 pub fn ordered_value(keys: &[OrderedKey], value: &Expression, required: bool) -> Expression {
     let arguments: Vec<Expression> = keys.iter().map(|key| &key.expression).chain([value]).cloned().collect();
     let is_required: Vec<bool> = keys.iter().map(|key| key.required).chain([required]).collect();
@@ -49,11 +49,11 @@ pub fn ordered_value(keys: &[OrderedKey], value: &Expression, required: bool) ->
     Expression::strict(Join { directions, is_required }, arguments, output)
 }
 
-/// The values of type `physical` in such strings; NULL where there is no string.
+/// Extracts the values of type `physical` from such strings; NULL where there is no string.
 pub fn value_of_ordered(strings: &Vector, physical: PhysicalType) -> Result<Vector> {
     let flat = strings.to_flat();
     let column = flat.strings();
-    // A value's bytes; none for NULL.
+    // The bytes of a value; `None` for NULL.
     let value = |row: usize| -> Result<Option<&[u8]>> {
         let string = if strings.is_valid(row) { column.get(row) } else { return Ok(None) };
         let (&validity, rest) = string.split_last().ok_or_else(cut_off)?;
@@ -94,7 +94,7 @@ fn cut_off() -> Error {
 
 /// Arguments: the keys, then the value.
 struct Join {
-    /// Of each key: descending, NULLs first.
+    /// For each key: descending, NULLs first.
     directions: Vec<(bool, bool)>,
     is_required: Vec<bool>,
 }
@@ -161,7 +161,7 @@ fn put_key(flat: &Flat, row: usize, bytes: &mut Vec<u8>) {
     }
 }
 
-/// An integer of the same order; NaN is above all.
+/// Returns an integer of the same order; NaN is above all.
 fn ordered_bits(value: f64) -> u64 {
     let bits = if value.is_nan() { f64::NAN } else { value + 0.0 }.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
@@ -201,7 +201,7 @@ mod tests {
         Expression::column(index, ColumnType::new(logical, true).unwrap())
     }
 
-    /// Every pair of rows compares as its keys do, NULLs where they were asked for; values come back.
+    /// Every pair of rows compares as its keys do, with NULLs where requested; values come back.
     #[test]
     fn strings_compare_as_the_keys_do() {
         let numbers = [Some(-7i64), None, Some(i64::MIN), Some(0), Some(i64::MAX), Some(-7), Some(300)];

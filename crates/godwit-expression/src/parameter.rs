@@ -18,7 +18,7 @@ struct Slot {
 }
 
 impl Parameter {
-    /// A parameter without a value yet.
+    /// Creates a parameter without a value.
     pub fn new(ty: SqlType) -> Self {
         Self(Arc::new(Slot { ty, value: OnceLock::new() }))
     }
@@ -28,15 +28,15 @@ impl Parameter {
         &self.0.ty
     }
 
-    /// Gives the value, which is of the parameter's type. A parameter keeps the first value it is given.
+    /// Sets the value, which has the parameter's type. A parameter keeps the first value it is given.
     pub fn set(&self, value: &Value) -> Result<()> {
         let literal = Literal::of_vector(&vector_of_values(std::slice::from_ref(value), &self.0.ty)?);
-        // A second worker may have been faster; both computed the same value.
+        // Another worker may have been faster; both computed the same value.
         let _ = self.0.value.set(literal);
         Ok(())
     }
 
-    /// True once a value was given.
+    /// True once the value is set.
     pub fn is_set(&self) -> bool {
         self.0.value.get().is_some()
     }

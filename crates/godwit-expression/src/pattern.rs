@@ -1,4 +1,4 @@
-//! SIMILAR TO and GLOB as regular expressions of the whole text.
+//! SIMILAR TO and GLOB as regular expressions that match the whole text.
 //!
 //! | SIMILAR TO | GLOB | |
 //! |---|---|---|
@@ -7,11 +7,11 @@
 //! | `[a-z]`, `[^a-z]` | `[a-z]`, `[!a-z]` | one of a set, one outside |
 //! | `|`, `*`, `+`, `?`, `{m,n}`, `( )` | | as in regular expressions |
 //!
-//! All other characters stand for themselves, as do those behind the escape character.
+//! All other characters stand for themselves, as does any character after the escape character.
 
 use godwit_common::{Error, Result, SqlState};
 
-/// The regular expression of a pattern of SIMILAR TO.
+/// Returns the regular expression for a pattern of SIMILAR TO.
 pub(crate) fn of_similar(pattern: &str, escape: Option<char>) -> Result<String> {
     let mut out = String::from("^(?s:");
     let mut chars = pattern.chars();
@@ -30,7 +30,7 @@ pub(crate) fn of_similar(pattern: &str, escape: Option<char>) -> Result<String> 
     Ok(out)
 }
 
-/// The regular expression of a pattern of GLOB.
+/// Returns the regular expression for a pattern of GLOB.
 pub(crate) fn of_glob(pattern: &str) -> String {
     let mut out = String::from("^(?s:");
     let mut chars = pattern.chars();
@@ -47,13 +47,13 @@ pub(crate) fn of_glob(pattern: &str) -> String {
     out
 }
 
-/// The error for a pattern whose last character takes the meaning from nothing.
+/// The error for a pattern that ends with its escape character.
 pub(crate) fn dangling_escape() -> Error {
     Error::user("a pattern must not end with its escape character").with_code(SqlState::INVALID_PARAMETER_VALUE)
 }
 
-/// A set, behind its bracket. A bracket that closes stands for itself if it comes first; what a regular expression would
-/// take for more than a character or a range is escaped.
+/// Translates a set, after its opening bracket. A closing bracket stands for itself if it comes first; whatever a
+/// regular expression would take for more than a character or a range is escaped.
 fn put_set(chars: &mut std::str::Chars<'_>, negation: char, out: &mut String) {
     out.push('[');
     if chars.as_str().starts_with(negation) {

@@ -1,8 +1,8 @@
-//! Filters: conjunctions whose conjuncts are ordered by what they cost and what they remove, measured while they run.
+//! Filters: conjunctions whose conjuncts are ordered by their cost and selectivity, measured while they run.
 //!
-//! A conjunct that takes `c` nanoseconds per row and keeps a share `s` of the rows has the rank c / (1 - s): the price of
-//! removing a row. Evaluating in ascending rank is optimal for independent conjuncts. Conjuncts that can fail keep their
-//! place behind all that can't, so that no reordering brings an error that the query didn't have.
+//! A conjunct that takes `c` nanoseconds per row and keeps a share `s` of the rows has the rank c / (1 - s): the price
+//! of removing a row. Evaluating in ascending rank is optimal for independent conjuncts. Conjuncts that can fail stay
+//! after all that can't: no reordering causes an error that the query didn't have.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,26 +20,26 @@ use crate::literal::constant_of;
 
 /// Weight of the newest chunk in the moving averages of cost and selectivity.
 const NEWEST_WEIGHT: f64 = 0.125;
-/// The order is looked at again after this many chunks.
+/// The order is reconsidered after this many chunks.
 const REORDER_CHUNKS: u32 = 16;
-/// Chunks with fewer rows aren't measured: the clock would dominate.
+/// Chunks with fewer rows aren't measured: the cost of reading the clock would dominate.
 const MEASURED_ROWS_MIN: usize = 64;
 
-/// A conjunction of boolean expressions. Immutable; workers filter with a [`PredicateWorker`] each.
+/// A conjunction of boolean expressions. Immutable; each worker filters with its own [`PredicateWorker`].
 #[derive(Clone)]
 pub struct Predicate(Arc<[Expression]>);
 
 impl Predicate {
-    /// The conjunction of boolean expressions; TRUE if there are none.
+    /// Creates the conjunction of boolean expressions; TRUE if there are none.
     pub fn new(conjuncts: Vec<Expression>) -> Self {
         let mut flat = Vec::new();
         conjuncts.iter().for_each(|conjunct| split(conjunct, &mut flat));
-        // Stable: what can fail stays in its order, behind what can't.
+        // Stable: conjuncts that can fail keep their order, after those that can't.
         flat.sort_by_key(Expression::can_fail);
         Self(flat.into())
     }
 
-    /// The conjunction of what was compiled: bounds of one column are joined.
+    /// Creates the conjunction of compiled expressions: bounds of one column are fused.
     pub(crate) fn of_compiled(conjuncts: &[Expression], work: &Arc<dyn Work>) -> Self {
         let mut flat = Vec::new();
         conjuncts.iter().for_each(|conjunct| split(conjunct, &mut flat));
@@ -64,24 +64,24 @@ impl Predicate {
         columns
     }
 
-    /// The same predicate over a chunk whose column `remap(i)` is what column `i` was.
+    /// Returns the same predicate over a chunk in which column `i` has become column `remap(i)`.
     pub fn remap_columns(&self, remap: &dyn Fn(usize) -> usize) -> Predicate {
         Predicate(self.0.iter().map(|conjunct| conjunct.remap_columns(remap)).collect())
     }
 
-    /// The same predicate with `column(i, type)` in the place of column `i`, of the same type.
+    /// Returns the same predicate with `column(i, type)` in place of column `i`, of the same type.
     pub fn with_columns(&self, column: &dyn Fn(usize, &ColumnType) -> Expression) -> Predicate {
         Predicate(self.0.iter().map(|conjunct| conjunct.with_columns(column)).collect())
     }
 
-    /// The state of one worker.
+    /// Creates the state of one worker.
     pub fn worker(&self) -> PredicateWorker {
         let conjuncts = self.0.iter().map(|expression| Conjunct::new(expression.clone())).collect();
         PredicateWorker { conjuncts, chunks: 0, rows: Vec::new() }
     }
 }
 
-/// Splits at ANDs and drops what is TRUE.
+/// Splits at ANDs and drops conjuncts that are TRUE.
 fn split(expression: &Expression, conjuncts: &mut Vec<Expression>) {
     match expression.operation() {
         Operation::And => expression.arguments().iter().for_each(|argument| split(argument, conjuncts)),
@@ -90,11 +90,11 @@ fn split(expression: &Expression, conjuncts: &mut Vec<Expression>) {
     }
 }
 
-/// A conjunct and what was measured of it.
+/// A conjunct and its measurements.
 struct Conjunct {
     expression: Expression,
     nanoseconds_per_row: f64,
-    /// Share of the rows that it keeps, of those that reach it.
+    /// Share of the rows reaching it that it keeps.
     selectivity: f64,
     measured: bool,
 }
@@ -117,7 +117,7 @@ impl Conjunct {
     }
 }
 
-/// Filters the chunks of one worker and learns the order of the conjuncts meanwhile.
+/// Filters the chunks of one worker and learns the best order of the conjuncts meanwhile.
 pub struct PredicateWorker {
     conjuncts: Vec<Conjunct>,
     chunks: u32,
@@ -134,7 +134,7 @@ impl PredicateWorker {
         Ok(())
     }
 
-    /// The rows of `chunk` for which the predicate is TRUE, ascending; `None` if it is for all.
+    /// Returns the rows of `chunk` for which the predicate is TRUE, ascending; `None` if it is for all.
     pub fn rows(&mut self, chunk: &Chunk) -> Result<Option<Vec<u32>>> {
         self.reorder();
         let batch = Batch::of_chunk(chunk);
@@ -179,7 +179,7 @@ impl PredicateWorker {
     }
 }
 
-/// Puts the rows where `condition` is TRUE into `rows`; returns true instead if it is everywhere.
+/// Puts the rows where `condition` is TRUE into `rows`; returns true instead if it is TRUE everywhere.
 pub(crate) fn true_rows(condition: &Vector, rows: &mut Vec<u32>) -> bool {
     rows.clear();
     match condition.data() {

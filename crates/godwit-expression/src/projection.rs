@@ -6,19 +6,19 @@ use godwit_vector::{Chunk, RowType, Vector};
 use crate::Expression;
 use crate::batch::Batch;
 
-/// Computes the columns of a new chunk from those of another. Plain columns pass as they are, selections included; the
-/// others are computed densely, each input column gathered at most once.
+/// Computes the columns of a new chunk from those of another. Plain columns are passed on as they are, selections
+/// included; others are computed densely, gathering each input column at most once.
 #[derive(Clone)]
 pub struct Projection {
     expressions: Vec<Expression>,
-    /// Input columns that pass, in the order of their outputs.
+    /// Input columns that are passed on, in the order of their outputs.
     passed: Vec<usize>,
-    /// Where the outputs are among the passed columns followed by the computed ones; `None` if in that order already.
+    /// The positions of the outputs among the passed columns, then the computed ones; `None` if already in that order.
     order: Option<Vec<usize>>,
 }
 
 impl Projection {
-    /// A projection to these expressions.
+    /// Creates a projection to these expressions.
     pub fn new(expressions: Vec<Expression>) -> Self {
         let passed: Vec<usize> = expressions.iter().filter_map(Expression::column_index).collect();
         let (mut next_passed, mut next_computed) = (0, passed.len());
@@ -52,12 +52,12 @@ impl Projection {
         columns
     }
 
-    /// The output columns for all rows of `chunk`.
+    /// Returns the output columns for all rows of `chunk`.
     pub fn evaluate(&self, chunk: &Chunk) -> Result<Chunk> {
         self.evaluate_with(chunk, Expression::evaluate_in_parts)
     }
 
-    /// The same for callers that can take fewer rows: an error of the kind [`ErrorKind::Resource`] asks for that.
+    /// Like [`evaluate`](Self::evaluate), but fails with [`ErrorKind::Resource`] if the caller should take fewer rows.
     ///
     /// [`ErrorKind::Resource`]: godwit_common::ErrorKind::Resource
     pub fn evaluate_together(&self, chunk: &Chunk) -> Result<Chunk> {

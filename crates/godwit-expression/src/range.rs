@@ -1,4 +1,4 @@
-//! Interval arithmetic: which values an expression can have, given which values its operands can have.
+//! Interval arithmetic: the values that an expression can have, given those that its operands can have.
 //!
 //! All functions are exact or err on the wide side; `None` means that a result could leave the range of `i128`.
 
@@ -29,7 +29,7 @@ pub fn multiply(a: ValueRange, b: ValueRange) -> Option<ValueRange> {
 
 /// The range of a / b, truncated toward zero, for all b except 0. `None` also if b is always 0.
 pub fn divide(a: ValueRange, b: ValueRange) -> Option<ValueRange> {
-    // The quotients of largest magnitude have divisors next to zero, those of smallest magnitude the ends of b.
+    // Quotients of the largest magnitude have the divisors nearest to zero, those of the smallest the ends of b.
     let divisors = [b.min, b.max, -1, 1].into_iter().filter(|&d| d != 0 && b.min <= d && d <= b.max);
     let mut quotients = Vec::with_capacity(8);
     for divisor in divisors {
@@ -78,7 +78,7 @@ pub fn union(a: ValueRange, b: ValueRange) -> ValueRange {
     new(a.min.min(b.min), a.max.max(b.max))
 }
 
-/// What both hold; `None` if nothing.
+/// The integers in both; `None` if there are none.
 pub fn intersect(a: ValueRange, b: ValueRange) -> Option<ValueRange> {
     let (min, max) = (a.min.max(b.min), a.max.min(b.max));
     (min <= max).then(|| new(min, max))
@@ -94,7 +94,7 @@ pub fn monotonic(a: ValueRange, function: impl Fn(i128) -> i128) -> ValueRange {
     new(function(a.min), function(a.max))
 }
 
-/// Quotient rounded half away from zero; `divisor` is positive.
+/// Returns the quotient rounded half away from zero; `divisor` is positive.
 pub fn divide_rounded(value: i128, divisor: i128) -> i128 {
     let (quotient, remainder) = (value / divisor, value % divisor);
     // |remainder| * 2 >= divisor without overflow.

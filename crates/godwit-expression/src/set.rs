@@ -12,11 +12,11 @@ use crate::compare::{Test, boolean, compile as compile_comparison, compile_test}
 use crate::expression::{Kernel, Operation};
 use crate::{Expression, range};
 
-/// Up to this many values are compared one after the other, in loops over all rows.
+/// Up to this many values are compared one by one, in loops over all rows.
 const COMPARED_VALUES_MAX: usize = 4;
 /// Integers that span at most this many values are looked up in a bitmap, which then fits the L1 cache.
 const BITMAP_VALUES_MAX: i128 = 64 * 1024;
-/// Slots per string of a set: most strings that aren't in it meet a free slot, where the search ends.
+/// Slots per string of a set: most strings that aren't in it hit a free slot, which ends the search.
 const SLOTS_PER_STRING: usize = 8;
 
 /// Compiles `argument [NOT] IN (list)`.
@@ -53,13 +53,13 @@ pub(crate) fn compile(argument: Expression, list: Vec<Expression>, negated: bool
 
 struct In {
     set: Set,
-    /// The list holds NULL: what isn't found is NULL.
+    /// The list contains NULL: values that aren't found give NULL.
     has_null: bool,
     negated: bool,
 }
 
 enum Set {
-    /// Few values of the argument's own type, each of length 1.
+    /// A few values of the argument's own type, each of length 1.
     Few(Vec<Flat>),
     /// Bit `value - min`.
     Bits {
@@ -89,7 +89,7 @@ impl Set {
         let limits = argument.output().bound()?;
         let mut integers =
             literals.iter().map(|flat| Some(range::of_flat(flat)?.min)).collect::<Option<Vec<i128>>>()?;
-        // Values that the argument never has are never found.
+        // Values that the argument can't have are never found.
         integers.retain(|&value| limits.min <= value && value <= limits.max);
         integers.sort_unstable();
         integers.dedup();
@@ -152,10 +152,10 @@ impl Kernel for In {
     }
 }
 
-/// Strings in an open-addressing table of their indices.
+/// Strings with an open-addressing hash table of their indices.
 struct StringSet {
     strings: StrColumn,
-    /// Index + 1 of a string, or 0. A power of two, at least [`SLOTS_PER_STRING`] times as many as strings.
+    /// Index + 1 of a string, or 0. Their number is a power of two, at least [`SLOTS_PER_STRING`] per string.
     slots: Vec<u32>,
 }
 
@@ -171,7 +171,7 @@ impl StringSet {
         set
     }
 
-    /// The slot that holds `string`, whose view is `view`, or the free one where it belongs.
+    /// Returns the slot that holds `string`, whose view is `view`, or the free one where it belongs.
     #[inline]
     fn slot_of(&self, view: &StrView, string: &[u8]) -> usize {
         let mask = self.slots.len() - 1;
@@ -182,7 +182,7 @@ impl StringSet {
         slot
     }
 
-    /// True if string `index` is the given one. Short ones are equal if their views are.
+    /// True if string `index` equals the given one. Short ones are equal if their views are.
     #[inline]
     fn is_at(&self, index: usize, view: &StrView, string: &[u8]) -> bool {
         if view.is_inline() {

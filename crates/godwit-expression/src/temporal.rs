@@ -51,7 +51,7 @@ pub(crate) fn date_part(field: &str, argument: &Expression) -> Option<Expression
     Some(Expression::strict(Part { field, ticks_per_day, table }, vec![argument], output))
 }
 
-/// Ticks of a day, for types that count them from 1970-01-01 in UTC or without a zone.
+/// Ticks per day, for types that count them from 1970-01-01 in UTC or without a zone.
 fn ticks_per_day(logical: &DataType) -> Option<i64> {
     match logical {
         DataType::Date32 => Some(1),
@@ -66,12 +66,12 @@ struct Part {
     table: Option<DayTable>,
 }
 
-/// Most days of a table: those of 90 years, 128 KiB.
+/// Maximum number of days in a table: those of 90 years, 128 KiB.
 const TABLE_DAYS_MAX: i128 = 1 << 15;
-/// Rows for which a table is made, as far as it isn't there: a point query makes none.
+/// Minimum number of rows for which a table is made: a point query makes none.
 const TABLE_ROWS_MIN: usize = 1 << 10;
 
-/// The field of each day that the argument can have: looking it up is cheaper than computing it.
+/// The field of each day that the argument can have: cheaper to look up than to compute.
 struct DayTable {
     field: DateField,
     days: RangeInclusive<i64>,
@@ -79,7 +79,7 @@ struct DayTable {
 }
 
 impl DayTable {
-    /// For values with this proven range, if it has few days.
+    /// Creates a table for values in this proven range, if it has few days.
     fn new(field: DateField, ticks: ValueRange, ticks_per_day: i64) -> Option<Self> {
         let day = |ticks: i128| i64::try_from(ticks.div_euclid(ticks_per_day.into())).ok();
         let (first, last) = (day(ticks.min)?, day(ticks.max)?);
@@ -87,13 +87,13 @@ impl DayTable {
         (i128::from(last) - i128::from(first) < TABLE_DAYS_MAX).then_some(Self { field, days: first..=last, values })
     }
 
-    /// The fields of days; `None` for so few of them that the table isn't worth it.
+    /// Returns the fields of days; `None` if there are too few rows to make the table.
     fn fields(&self, days: &Vector) -> Option<Vector> {
         if self.values.get().is_none() && days.len() < TABLE_ROWS_MIN {
             return None;
         }
         let values = self.values.get_or_init(|| self.days.clone().map(|day| self.field.of_days(day)).collect());
-        // NULL may have any day.
+        // NULL rows may have any day.
         let value = |day: i64| values.get(day.wrapping_sub(*self.days.start()) as usize).copied().unwrap_or(0);
         Some(unary(days, value))
     }
@@ -103,7 +103,7 @@ impl Kernel for Part {
     fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
         macro_rules! days {
             ($($ticks:literal),*) => {
-                // Constants are divided by without a division.
+                // Constant divisors need no division instruction.
                 match self.ticks_per_day {
                     1 => arguments[0].clone(),
                     $($ticks => unary(&arguments[0], |value: i64| value.div_euclid($ticks)),)*
@@ -117,7 +117,7 @@ impl Kernel for Part {
         }
         macro_rules! each {
             ($($field:ident),*) => {
-                // One loop per field, so that none chooses within its loop.
+                // One loop per field, to keep the choice out of the loops.
                 match self.field { $( DateField::$field => unary(&days, |day: i64| DateField::$field.of_days(day)), )* }
             };
         }

@@ -1,4 +1,4 @@
-//! Functions of text.
+//! Text functions.
 
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
@@ -10,7 +10,7 @@ use crate::cast::{is_text, to_physical};
 use crate::expression::Kernel;
 use crate::{Expression, range};
 
-/// Compiles a function of text by name if it has a kernel for these arguments.
+/// Compiles a text function by name if it has a kernel for these arguments.
 pub(crate) fn compile(name: &str, arguments: &[Expression], logical: &DataType) -> Option<Expression> {
     let text = |index: usize| arguments.get(index).is_some_and(|argument| is_text(&argument.output().logical));
     let number = |index: usize| arguments.get(index).is_some_and(|argument| argument.output().logical.is_integer());

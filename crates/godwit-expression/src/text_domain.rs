@@ -1,8 +1,8 @@
 //! All values of a text column, in order: what its codes stand for.
 //!
 //! ```text
-//! a table's dictionary:  its scans emit vectors that share it, so that codes are at hand; other strings are searched
-//! from files:            made of the dictionaries of their parts, few values; strings are found by hash
+//! a table's dictionary:  its scans emit vectors that share it, so codes are at hand; other strings are searched
+//! from files:            made from the dictionaries of their parts, few values; strings are found by hash
 //! ```
 
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use godwit_vector::kernels::hash::hash_string;
 use godwit_vector::{Dictionary, Flat, StrColumn, StrView, Vector};
 use hashbrown::HashTable;
 
-/// Most values of a domain that is made for a query, and not a table's own dictionary: codes take two bytes.
+/// Maximum number of values in a domain made for a query (not a table's own dictionary): codes take two bytes.
 pub const DOMAIN_VALUES_MAX: usize = 1 << 16;
 
-/// The place of a string that isn't there.
+/// The code of a string that isn't in the domain.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
 /// All values that a text column can have, in order.
 pub struct TextDomain {
     dictionary: Arc<Dictionary>,
-    /// Places by the hash of their values. `None`: values are found by binary search.
+    /// Codes by the hash of their values. `None`: values are found by binary search.
     hashed: Option<HashTable<u32>>,
 }
 
 impl TextDomain {
-    /// The domain of these values, which needn't be distinct; `None` if there are too many.
+    /// Creates the domain of these values, which needn't be distinct; `None` if there are too many.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let mut values: Vec<&[u8]> = values.into_iter().collect();
         values.sort_unstable();
@@ -42,7 +42,7 @@ impl TextDomain {
         Some(Self { dictionary: Arc::new(Dictionary::new(Flat::Str(strings), true)), hashed: Some(hashed) })
     }
 
-    /// The domain of a column that comes in vectors of this dictionary, which is ordered. It may be of any size.
+    /// Creates the domain of a column whose vectors have this dictionary, which is ordered. It may be of any size.
     pub fn of_dictionary(dictionary: Arc<Dictionary>) -> Self {
         assert!(dictionary.is_ordered(), "codes of a domain are in the order of its values");
         Self { dictionary, hashed: None }
@@ -53,17 +53,17 @@ impl TextDomain {
         self.dictionary.len()
     }
 
-    /// True if there is no value: all rows are NULL.
+    /// True if there are no values: all rows are NULL.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The values in order; vectors of this dictionary have the codes.
+    /// The values in order; codes index vectors of this dictionary.
     pub fn dictionary(&self) -> &Arc<Dictionary> {
         &self.dictionary
     }
 
-    /// True if all values of a vector that aren't NULL are in the domain.
+    /// True if all non-NULL values of a vector are in the domain.
     pub fn has_all(&self, values: &Vector) -> bool {
         let places = self.places(values.to_flat().strings());
         places.iter().enumerate().all(|(row, &place)| place != EMPTY || !values.is_valid(row))
@@ -73,7 +73,7 @@ impl TextDomain {
         self.dictionary.values().strings()
     }
 
-    /// The places of strings, `EMPTY` for those that aren't there.
+    /// Returns the codes of strings, `EMPTY` for those that aren't in the domain.
     pub(crate) fn places(&self, strings: &StrColumn) -> Vec<u32> {
         match &self.hashed {
             Some(hashed) => {
@@ -84,13 +84,13 @@ impl TextDomain {
         }
     }
 
-    /// The places of the entries of a dictionary.
+    /// Returns the codes of the entries of a dictionary.
     pub(crate) fn places_of_entries(&self, dictionary: &Dictionary) -> Vec<u32> {
         let entries = dictionary.values().strings();
         if self.hashed.is_some() || !dictionary.is_ordered() {
             return self.places(entries);
         }
-        // Both are sorted: walks along the smaller one, and finds each string in what is left of the larger one.
+        // Both are sorted: walks along the smaller one and searches each string in the rest of the larger one.
         if entries.len() <= self.len() {
             let mut first = 0;
             let place = |string| {

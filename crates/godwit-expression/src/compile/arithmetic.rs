@@ -1,4 +1,4 @@
-//! `+ - * / %` and the sign, on numbers; what has to do with time goes to [`times`](super::times).
+//! `+ - * / %` and the sign, on numbers; dates, times and intervals go to [`times`](super::times).
 //!
 //! Integers and decimals are computed in a width that follows from proven ranges ([`crate::arithmetic`]). Division by zero
 //! is an error for floats as well.
@@ -72,7 +72,7 @@ pub(super) fn compile_negation(argument: Expression, ty: &SqlType, text: &str) -
     function.call(vec![(argument, ty.clone())], nullable)
 }
 
-/// What arithmetic on an integer or decimal type ends in.
+/// The target of arithmetic on an integer or decimal type.
 fn exact_target<'t>(ty: &SqlType, logical: &'t arrow_schema::DataType) -> Option<Target<'t>> {
     let what = if ty.is_decimal() { "decimal" } else { "integer" };
     exact_limit(ty).map(|limit| Target { logical, limit, what })
@@ -132,7 +132,7 @@ impl Kernel for FloatDivision {
     }
 }
 
-/// Is there a row with a divisor of zero? NaN divided by anything is NaN.
+/// True if a row has a divisor of zero. NaN divided by anything is NaN.
 fn divides_by_zero<T: Native>(a: &Vector, b: &Vector, rows: usize) -> bool {
     let divisors = b.to_flat();
     let divisors = divisors.values::<T>();

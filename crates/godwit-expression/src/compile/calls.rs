@@ -1,6 +1,6 @@
 //! Calls of functions.
 //!
-//! What computes a function is what the registry has put into the plan. Some functions have kernels here that know the ranges
+//! The registry has put what computes a function into the plan. Some functions have kernels here that know the ranges
 //! of numbers ([`native`]).
 
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         conform(result, &expr.ty)
     }
 
-    /// A function over vectors, which takes each argument in the natural physical type of its SQL type.
+    /// Compiles a call of a vector function, which takes each argument in the natural physical type of its SQL type.
     fn kernel_call(
         &self,
         function: &ScalarFunction,
@@ -83,7 +83,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A function of `godwit-scalar` at work for a statement.
+/// A call of a function of `godwit-scalar` on behalf of a statement.
 struct FunctionCall {
     kernel: Arc<dyn VectorKernel>,
     work: Arc<dyn Work>,
@@ -105,7 +105,7 @@ impl Kernel for FunctionCall {
     }
 }
 
-/// An operator of one operand or two.
+/// Compiles a unary or binary operator.
 fn operation(op: Operator, operands: &[Expression], ty: &SqlType) -> Result<Expression> {
     if operands.iter().any(|operand| matches!(operand.as_literal(), Some((_, true)))) {
         return Expression::literal(&Value::Null, ty);
@@ -115,7 +115,7 @@ fn operation(op: Operator, operands: &[Expression], ty: &SqlType) -> Result<Expr
     bits::compile(op, left, right, &logical)
 }
 
-/// A moment in microseconds since 1970, or the part of it that a type holds.
+/// Returns a moment, in microseconds since 1970, as a value of a type: the part of it that the type holds.
 fn moment(micros: i64, ty: &SqlType) -> Value {
     match ty {
         SqlType::Date => {
@@ -126,7 +126,7 @@ fn moment(micros: i64, ty: &SqlType) -> Value {
     }
 }
 
-/// A field of a struct.
+/// Compiles access to a field of a struct.
 fn field(structure: &Expression, ty: &SqlType, position: usize) -> Result<Expression> {
     let field = ty.fields().and_then(|fields| fields.get(position));
     let field = field.ok_or_else(|| Error::internal(format!("{ty} has no field {position}")))?;
@@ -142,13 +142,13 @@ impl Kernel for FieldOf {
     fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
         let Flat::Nested(array) = arguments[0].to_flat() else { unreachable!("structs are nested") };
         let column = array.as_struct().column(self.position);
-        // A NULL has no fields, whatever its parts hold.
+        // A NULL struct has NULL fields, whatever its parts hold.
         let rows: UInt32Array = (0..array.len()).map(|row| arguments[0].is_valid(row).then_some(row as u32)).collect();
         taken(column, &rows)
     }
 }
 
-/// The values at some rows of an array; NULL where there is no row.
+/// Takes the values at `rows` of an array; NULL where a row is NULL.
 fn taken(array: &ArrayRef, rows: &UInt32Array) -> Result<Vector> {
     let taken = arrow_select::take::take(array, rows, None).map_err(|error| Error::internal(error.to_string()))?;
     let logical = arrow_type(&sql_type(array.data_type())?)?;

@@ -1,7 +1,7 @@
-//! Casts, with the meaning of [`cast_value`].
+//! Casts, with the semantics of [`cast_value`].
 //!
-//! Between numbers they cost nothing where the proven range fits the new type. What is checked is checked by kernels, one
-//! comparison a value; TRY_CAST makes NULL of what doesn't pass. Text is read and written by `godwit-types`. Nested values
+//! Between numbers they are free where the proven range fits the new type. Checks are done by kernels, one comparison
+//! per value; TRY_CAST turns values that fail them into NULL. Text is read and written by `godwit-types`. Nested values
 //! are cast row by row.
 
 use godwit_common::{Error, Result, SqlState};
@@ -21,7 +21,7 @@ use crate::cast::{ExactType, does_not_fit, exact_to_exact, relabelled, to_boolea
 use crate::expression::Kernel;
 use crate::{Expression, range};
 
-/// Digits that an `i64` holds in any case.
+/// Number of digits that always fit into an `i64`.
 const SHORT_DIGITS: usize = 18;
 
 /// Compiles `CAST(argument AS to)`, or TRY_CAST if `lenient`.
@@ -38,7 +38,7 @@ pub(super) fn compile(
     if matches!(argument.as_literal(), Some((_, true))) {
         return Expression::literal(&Value::Null, to);
     }
-    // Quoted text that nothing gave a type is text.
+    // Quoted text to which nothing gave a type is text.
     let from = if *from == SqlType::Unknown { &SqlType::Varchar } else { from };
     if from != to && cast_kind(from, to).is_none() {
         let error = Error::user(format!("there is no cast from {from} to {to}"));
@@ -58,14 +58,14 @@ pub(super) fn compile(
         (_, SqlType::Varchar) => cast.written(argument),
         (SqlType::Varchar, SqlType::Enum(definition)) => labels::of_text(argument, to, definition, lenient),
         (SqlType::Varchar, _) => cast.read(argument),
-        // The text of bits isn't that of the number that they stand for.
+        // The text of a bit string isn't that of the number that it stands for.
         (SqlType::Bit, _) => cast.by_rows(argument),
         _ if is_held_as_text(from) => cast.read(argument),
         _ => cast.by_rows(argument),
     }
 }
 
-/// The first moment of a date, as a kind of timestamp.
+/// Casts a date to its first moment, as some timestamp type.
 pub(super) fn midnight(date: Expression, to: &SqlType, text: &str) -> Result<Expression> {
     compile(date, &SqlType::Date, to, false, text)
 }
@@ -79,13 +79,13 @@ struct Cast<'t> {
 }
 
 impl Cast<'_> {
-    /// The error for a value that the type doesn't hold.
+    /// The error for a value that doesn't fit the type.
     fn failure(&self) -> Error {
         let error = does_not_fit(&shortened(self.text), &self.to.to_string());
         if self.to.is_numeric() { error } else { error.with_code(SqlState::DATETIME_FIELD_OVERFLOW) }
     }
 
-    /// A kernel that checks each value; `proven` holds all results.
+    /// Applies a kernel that checks each value; `proven` holds all results.
     fn checked<A: Native, R: Native>(
         &self,
         argument: Expression,
@@ -121,7 +121,7 @@ impl Cast<'_> {
         }
     }
 
-    /// Between integers and decimals, with NULL for what doesn't fit.
+    /// Casts between integers and decimals, with NULL for values that don't fit.
     fn lenient_exact(&self, argument: Expression, limit: ValueRange) -> Result<Expression> {
         let scale = |ty: &SqlType| ty.decimal_digits().map_or(0, |(_, scale)| i32::from(scale));
         let digits = scale(self.to) - scale(self.from);
@@ -138,12 +138,12 @@ impl Cast<'_> {
         self.narrowed(&cast)
     }
 
-    /// In the natural physical type of the result, which holds all values.
+    /// Converts to the natural physical type of the result, which holds all values.
     fn narrowed(&self, cast: &Expression) -> Result<Expression> {
         Ok(to_physical(cast, column_type(self.to, true)?.physical))
     }
 
-    /// To an integer half to even; to a decimal as its shortest text reads, half away from zero.
+    /// Rounds half to even for integers; for decimals, the shortest text of the float is rounded half away from zero.
     fn exact_of_float(&self, argument: Expression) -> Result<Expression> {
         const BEYOND: f64 = (1u128 << 127) as f64;
         let limit = exact_limit(self.to).expect("an integer or decimal");
@@ -156,7 +156,7 @@ impl Cast<'_> {
                 let precision = if from == SqlType::Real { f64::from(f32::EPSILON) } else { f64::EPSILON };
                 self.checked(argument, Some(limit), true, move |value: f64| {
                     let scaled = value * factor;
-                    // The product is off by some units in the last place: that matters only next to a half.
+                    // The product is off by a few units in the last place, which matters only next to a half.
                     let from_half = (scaled.fract().abs() - 0.5).abs();
                     if from_half > 4.0 * precision * scaled.abs() {
                         return inside(whole(scaled.round())?);
@@ -185,7 +185,7 @@ impl Cast<'_> {
         }
     }
 
-    /// Between units: to coarser ones half away from zero.
+    /// Casts between units: to coarser ones, rounding half away from zero.
     fn timestamp(&self, argument: Expression) -> Result<Expression> {
         let (from, to) = (ticks_per_second(self.from), ticks_per_second(self.to));
         if from == to {
@@ -254,7 +254,7 @@ impl Cast<'_> {
     }
 }
 
-/// Values as text.
+/// Casts values to text.
 struct Write {
     from: SqlType,
 }
@@ -279,7 +279,7 @@ impl Kernel for Write {
     }
 }
 
-/// Writes the integers of all rows one after the other, nothing for NULL, and where each of them ends.
+/// Writes the integers of all rows one after the other, nothing for NULL, and the end of each.
 fn write_integers(vector: &Vector, texts: &mut String, ends: &mut Vec<usize>) {
     match_flat!(
         vector.to_flat(),
@@ -295,10 +295,10 @@ fn write_integers(vector: &Vector, texts: &mut String, ends: &mut Vec<usize>) {
     );
 }
 
-/// Text as values.
+/// Casts text to values.
 struct Read {
     to: SqlType,
-    /// Least and greatest value of an integer type.
+    /// Smallest and largest value of an integer type.
     integers: Option<(i128, i128)>,
     is_lenient: bool,
 }
@@ -336,7 +336,7 @@ impl Kernel for Read {
     }
 }
 
-/// The integer, if the text is nothing but a sign and few digits.
+/// Returns the integer if the text consists of just a sign and a few digits.
 fn short_integer(text: &str) -> Option<i128> {
     let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     if digits.is_empty() || digits.len() > SHORT_DIGITS || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

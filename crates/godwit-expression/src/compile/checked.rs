@@ -7,15 +7,15 @@ use godwit_vector::{Bitmap, Native, Vector};
 
 use crate::expression::Kernel;
 
-/// `convert` of each value.
+/// Applies `convert` to each value.
 pub(super) struct Checked<A, R, F> {
-    /// The result, if there is one.
+    /// Returns the result, if there is one.
     convert: F,
     /// For values without a result.
     failure: Error,
-    /// NULL in place of the failure.
+    /// True for NULL instead of the failure.
     is_lenient: bool,
-    /// False if every value that comes has a result.
+    /// False if every value of the argument has a result.
     can_fail: bool,
     types: PhantomData<fn(A) -> R>,
 }
@@ -25,12 +25,12 @@ impl<A, R, F: Fn(A) -> Option<R>> Checked<A, R, F> {
         Self { convert, failure, is_lenient: false, can_fail: true, types: PhantomData }
     }
 
-    /// NULL in place of the failure.
+    /// Sets whether the result is NULL instead of the failure.
     pub(super) fn lenient(self, is_lenient: bool) -> Self {
         Self { is_lenient, ..self }
     }
 
-    /// With what is known of the values that come.
+    /// Sets whether a value of the argument may have no result.
     pub(super) fn failing(self, can_fail: bool) -> Self {
         Self { can_fail, ..self }
     }
@@ -53,7 +53,7 @@ impl<A: Native, R: Native, F: Fn(A) -> Option<R> + Send + Sync> Kernel for Check
         if !has_failed {
             return Ok(results.with_validity(argument.validity().cloned()));
         }
-        // NULL rows hold any value: only others count.
+        // NULL rows hold arbitrary values: only others count.
         let is_valid = |row: usize| argument.is_valid(row) && converted(values[row]).is_some();
         let valid = Bitmap::from_fn(rows, is_valid);
         let expected = argument.validity().map_or(rows, |validity| validity.count_ones());

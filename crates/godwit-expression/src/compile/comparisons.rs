@@ -1,7 +1,7 @@
-//! Comparisons, in the order that `godwit-types` gives values.
+//! Comparisons, in the order that `godwit-types` defines for values.
 //!
-//! Most values compare as they lie in vectors, intervals by their keys ([`godwit_types::order_key`]). Nested values compare
-//! as bytes that keep their order; those with intervals inside, as the bytes of their keys.
+//! Most values compare as they are in vectors, intervals by their keys ([`godwit_types::order_key`]). Nested values
+//! compare as bytes that keep their order; those that contain intervals, as the bytes of their keys.
 
 use godwit_common::Result;
 use godwit_plan::Comparison;
@@ -16,7 +16,7 @@ use crate::Expression;
 use crate::compare::{compile as compile_order, compile_distinct};
 use crate::expression::Kernel;
 
-/// Compiles `a comparison b`, values of one type.
+/// Compiles `a comparison b` for values of one type.
 pub(super) fn compile(
     comparison: Comparison,
     a: Expression,
@@ -31,7 +31,7 @@ pub(super) fn compile(
     }
 }
 
-/// The order that it asks for; `None` for those to which NULL is a value.
+/// The order that a comparison tests; `None` for those that treat NULL as a value.
 fn order_of(comparison: Comparison) -> Option<Order> {
     Some(match comparison {
         Comparison::Equal => Order::Equal,
@@ -44,7 +44,7 @@ fn order_of(comparison: Comparison) -> Option<Order> {
     })
 }
 
-/// What is ordered and equal as the values are: their keys, or themselves where kernels compare them right.
+/// Returns what kernels can compare in place of the values: their keys, or the values themselves.
 pub(super) fn order_key(value: Expression, ty: &SqlType) -> Result<Expression> {
     let Some(key) = order_key_type(ty) else { return Ok(value) };
     let output = column_type(&key, value.output().nullable)?;
@@ -64,7 +64,7 @@ pub(super) fn order_key(value: Expression, ty: &SqlType) -> Result<Expression> {
     })
 }
 
-/// Intervals as microseconds, a month as 30 days.
+/// Lengths of intervals in microseconds, a month being 30 days.
 struct Length;
 
 impl Kernel for Length {

@@ -1,4 +1,4 @@
-//! What compilation needs besides the expression: values that are known only when the query runs.
+//! Inputs of compilation besides the expression: values that are known only when the query runs.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,41 +15,41 @@ use crate::Parameter;
 /// An uncorrelated scalar subquery that must run before the expressions that refer to it.
 #[derive(Clone)]
 pub struct PlanSubquery {
-    /// Which of the statement's subqueries it is.
+    /// Its number among the statement's subqueries.
     pub number: usize,
-    /// Its plan: at most one row; none means NULL.
+    /// Its plan: returns at most one row; no row means NULL.
     pub plan: NodeId,
-    /// The column of it that is the value.
+    /// The plan's column that has the value.
     pub column: ColumnId,
-    /// Where its result goes.
+    /// Receives the result.
     pub result: Parameter,
 }
 
 /// Shared by all compilations of a statement: collects its scalar subqueries and holds the values of its parameters.
 ///
-/// Compile expressions, then take their subqueries with [`PlanContext::take_subqueries`], run each one that didn't run
-/// before, set its result, and start what uses the expressions.
+/// Compile expressions, then take their subqueries with [`PlanContext::take_subqueries`], run those that haven't run
+/// yet, set their results, and start what uses the expressions.
 pub struct PlanContext {
     parameters: HashMap<ParameterId, Parameter>,
     subqueries: Mutex<Subqueries>,
-    /// What `now()` is: microseconds since 1970.
+    /// The value of `now()`: microseconds since 1970.
     now: i64,
-    /// Whom functions ask for memory, and whether to go on.
+    /// Grants memory to functions, and tells them whether to go on.
     work: Arc<dyn Work>,
 }
 
 #[derive(Default)]
 struct Subqueries {
     all: Vec<PlanSubquery>,
-    /// Those met since some were taken last.
+    /// Subqueries met since the last call of [`PlanContext::take_subqueries`].
     met: BTreeSet<usize>,
 }
 
-/// Most bytes of a value that an expression without a statement makes: a filter that is tried on a sample, or a constant.
+/// Maximum size of a value computed without a statement: for a filter that is tried on a sample, or a constant.
 const CONSTANT_BYTES_MAX: usize = 16 << 20;
 
 impl Default for PlanContext {
-    /// A context of the current moment.
+    /// Creates a context of the current moment.
     fn default() -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX);
@@ -59,19 +59,19 @@ impl Default for PlanContext {
 }
 
 impl PlanContext {
-    /// The same for a statement that functions ask for memory.
+    /// Sets the statement's source of memory for functions.
     #[must_use]
     pub fn with_work(self, work: Arc<dyn Work>) -> Self {
         Self { work, ..self }
     }
 
-    /// The same at another moment, in microseconds since 1970: that of the transaction, for example.
+    /// Sets the moment, in microseconds since 1970: that of the transaction, for example.
     #[must_use]
     pub fn with_now(self, now: i64) -> Self {
         Self { now, ..self }
     }
 
-    /// A context of the same parameters that has met no subquery: for a part of a plan that runs several times.
+    /// Returns a context with the same parameters and no subqueries: for a part of a plan that runs several times.
     #[must_use]
     pub fn again(&self) -> Self {
         let (parameters, work) = (self.parameters.clone(), Arc::clone(&self.work));
@@ -92,7 +92,7 @@ impl PlanContext {
         Ok(self.with_parameter(id, parameter))
     }
 
-    /// The parameter that a subquery's result goes to, a new one if it wasn't met before.
+    /// Returns the parameter for a subquery's result; creates one if the subquery wasn't met before.
     pub fn subquery(&self, plan: NodeId, column: ColumnId, ty: &SqlType) -> Parameter {
         let mut subqueries = self.subqueries.lock();
         let known = subqueries.all.iter().find(|known| (known.plan, known.column) == (plan, column)).cloned();
@@ -106,7 +106,7 @@ impl PlanContext {
         subquery.result
     }
 
-    /// The subqueries met since the last call, also those that were met before: who uses them waits for them.
+    /// Returns the subqueries met since the last call, including those met before it too: their users wait for them.
     pub fn take_subqueries(&self) -> Vec<PlanSubquery> {
         let mut subqueries = self.subqueries.lock();
         let met = std::mem::take(&mut subqueries.met);

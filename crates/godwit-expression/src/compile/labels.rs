@@ -1,5 +1,5 @@
-//! Labels of an ENUM as text, and back. In vectors a label is its place, so the text is a dictionary vector over all
-//! labels.
+//! Casts of ENUM labels to text and back. In vectors, a label is its position, so the text is a dictionary vector over
+//! all labels.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::values::text_at;
 use crate::Expression;
 use crate::expression::Kernel;
 
-/// The text of labels.
+/// Casts labels to text.
 pub(super) fn as_text(argument: Expression, definition: &Arc<EnumType>) -> Result<Expression> {
     let output = column_type(&SqlType::Varchar, argument.output().nullable)?;
     let labels = StrColumn::from_strings(definition.labels.iter().map(|label| label.as_bytes()));
@@ -22,7 +22,7 @@ pub(super) fn as_text(argument: Expression, definition: &Arc<EnumType>) -> Resul
     Ok(Expression::strict(kernel, vec![argument], output))
 }
 
-/// The labels that texts are; NULL for others if `is_lenient`.
+/// Casts text to labels; NULL for other texts if `is_lenient`.
 pub(super) fn of_text(
     argument: Expression,
     to: &SqlType,

@@ -82,7 +82,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The type of a column, as the body says where it uses it.
+/// The type of a captured column, according to its use in the body.
 fn captured_type(body: &Expr, column: ColumnId) -> Result<SqlType> {
     let mut ty = None;
     body.for_each(&mut |part| {
@@ -95,7 +95,7 @@ fn captured_type(body: &Expr, column: ColumnId) -> Result<SqlType> {
 
 struct LambdaCall {
     form: LambdaForm,
-    /// Over the element, maybe its position, and what is captured.
+    /// Over the element, optionally its position, and the captured columns.
     body: Expression,
     body_type: DataType,
     has_position: bool,
@@ -106,17 +106,17 @@ struct LambdaCall {
 /// The elements of all lists that aren't NULL.
 pub(super) struct Elements {
     pub values: ArrayRef,
-    /// Of each element: its place in `values`, its row, its position in the list.
+    /// For each element: its index in `values`, its row, its position in the list.
     pub places: Vec<u32>,
     pub rows: Vec<u32>,
     pub positions: Vec<i64>,
 }
 
-/// What an element takes besides its value: a place, a row, a position.
+/// Memory per element besides its value: an index, a row, a position.
 const ELEMENT_BYTES: usize = 16;
 
 impl Elements {
-    /// Of so many lists; a constant is one list for all rows.
+    /// Returns the elements of `row_count` lists; a constant is one list for all rows.
     pub(super) fn of(lists: &Vector, row_count: usize, room: &mut Room<'_>) -> Result<Self> {
         let is_constant = matches!(lists.data(), Data::Constant(_));
         let is_valid = |row: usize| lists.is_valid(row);
@@ -152,13 +152,13 @@ impl Elements {
         Ok(Self { values, places, rows, positions })
     }
 
-    /// The values of some elements.
+    /// Returns the values of some elements.
     pub(super) fn values_at(&self, elements: &[usize]) -> Result<Vector> {
         let places: UInt32Array = elements.iter().map(|&at| self.places[at]).collect();
         from_arrow(&arrow_select::take::take(&self.values, &places, None).map_err(|error| internal(&error))?)
     }
 
-    /// The chunk of elements `from..to`, with what their rows have captured.
+    /// Returns the chunk of elements `from..to`, with the captured columns of their rows.
     fn chunk(&self, from: usize, to: usize, with_position: bool, captured: &[Vector]) -> Result<Chunk> {
         let places = UInt32Array::from(self.places[from..to].to_vec());
         let taken = arrow_select::take::take(&self.values, &places, None).map_err(|error| internal(&error))?;
@@ -214,7 +214,7 @@ impl Kernel for LambdaCall {
 }
 
 impl LambdaCall {
-    /// Lists of these lengths, whose elements are the parts one after the other.
+    /// Builds lists of these lengths, whose elements are the concatenated parts.
     fn lists(&self, lengths: &[usize], parts: &[ArrayRef], valid: NullBuffer) -> Result<Flat> {
         let DataType::List(field) = arrow_type(&self.output)? else {
             return Err(Error::internal(format!("{} is no list", self.output)));

@@ -1,7 +1,7 @@
 //! Let: a value that is computed once and used in several places.
 //!
-//! A value that costs nothing, a column or a constant, is put where it is used. Others are evaluated for all rows that the
-//! Let sees, and the body reads the result as a local column, of which the rows are taken as of any other.
+//! A free value, a column or a constant, is substituted where it is used. Others are evaluated for all rows that the
+//! Let sees, and the body reads the result as a local column, whose rows are taken like those of any other.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,7 +12,7 @@ use super::Compiler;
 use crate::Expression;
 use crate::expression::{LocalId, Operation};
 
-/// What columns of Lets stand for, the innermost last.
+/// The meaning of the columns of Lets, the innermost last.
 #[derive(Default)]
 pub(super) struct Locals(Vec<(ColumnId, Expression)>);
 
@@ -33,7 +33,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// What `body` makes of something that stands for `value` and may be used any number of times.
+    /// Compiles `body` with an expression that stands for `value` and may be used any number of times.
     pub(super) fn with_value(
         &mut self,
         value: Expression,
@@ -52,7 +52,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Expressions are put together after they were compiled: numbers are unique in the process, as far as it matters.
+/// Returns a number that is unique in the process, as far as it matters: compiled expressions are combined later.
 fn next_local() -> LocalId {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)

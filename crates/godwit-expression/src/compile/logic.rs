@@ -1,4 +1,4 @@
-//! What is decided rather than computed: AND, OR, NOT, IS NULL, CASE, COALESCE, IN, patterns.
+//! Logic: AND, OR, NOT, IS NULL, CASE, COALESCE, IN, patterns.
 
 use godwit_common::Result;
 use godwit_plan::{Expr, ExprKind, Match};
@@ -21,7 +21,7 @@ impl Compiler<'_> {
         Ok(branches::disjunction(self.compile_all(all)?))
     }
 
-    /// Tests are negated by themselves.
+    /// Compiles NOT; tests have a negated form of their own.
     pub(super) fn not(&mut self, input: &Expr) -> Result<Expression> {
         match &input.kind {
             ExprKind::IsNull(input) => self.is_null(input, true),
@@ -60,7 +60,7 @@ impl Compiler<'_> {
         Ok(Expression::new(Operation::Coalesce, values, output).folded())
     }
 
-    /// Against constants, one look into a set; otherwise one comparison after the other with a value computed once.
+    /// Compiles IN: one look-up in a set of constants, otherwise one comparison per element with a value computed once.
     pub(super) fn in_list(&mut self, value: &Expr, list: &[Expr], negated: bool, text: &str) -> Result<Expression> {
         let ty = &value.ty;
         let sought = self.compile(value)?;

@@ -1,4 +1,4 @@
-//! From the plan's expressions to trees of kernels.
+//! Compiles the plan's expressions to trees of kernels.
 //!
 //! ```text
 //! godwit_plan::Expr ──compile──→ Expression
@@ -11,12 +11,12 @@
 //!        └─ functions; those that take lambdas                   calls.rs, lambdas.rs
 //! ```
 //!
-//! The binder has resolved names and made casts explicit, so operands have the types that an operation takes. What is left
-//! is to choose kernels, which mean what `godwit-types` says; where there are none, its functions are called row by row
-//! ([`rows`]).
+//! The binder has resolved names and made casts explicit, so operands have the types that an operation takes. It
+//! remains to choose kernels, which have the semantics of `godwit-types`; where there are none, its functions are
+//! called row by row ([`rows`]).
 //!
-//! Columns and results of functions are brought to the Arrow type that their SQL type has here ([`arrow_type`]), so that
-//! values of one SQL type always meet in one layout.
+//! Columns and results of functions are converted to the Arrow type that represents their SQL type here
+//! ([`arrow_type`]): values of one SQL type always meet in one layout.
 
 mod arithmetic;
 mod calls;
@@ -48,27 +48,27 @@ use self::locals::Locals;
 use crate::arithmetic::TEXT_CHARS_MAX;
 use crate::{Expression, Predicate, Projection, cast};
 
-/// Expressions inside each other: as deep as statements are, with casts between.
+/// Maximum nesting of expressions: that of statements, with casts between.
 const DEPTH_MAX: usize = 2_500;
 
-/// Where the columns of a plan's expressions are in chunks.
+/// The positions of a plan's columns in chunks.
 #[derive(Clone, Copy)]
 pub struct Layout<'a> {
     /// The column at each position.
     pub columns: &'a [ColumnId],
-    /// Its type, for each of them.
+    /// The type of each column.
     pub types: &'a [ColumnType],
 }
 
 impl Expression {
-    /// Compiles an expression over columns that lie in chunks as `layout` tells.
+    /// Compiles an expression over the columns of chunks with this layout.
     pub fn compile(expr: &Expr, layout: Layout<'_>, context: &PlanContext) -> Result<Expression> {
         Ok(Compiler::new(layout, context).compile(expr)?.per_entry(Some(context.work())))
     }
 }
 
 impl Predicate {
-    /// Compiles and joins conditions, split at their ANDs.
+    /// Compiles a conjunction of conditions, split at their ANDs.
     pub fn compile(conditions: &[Expr], layout: Layout<'_>, context: &PlanContext) -> Result<Predicate> {
         Ok(Predicate::of_compiled(&Compiler::new(layout, context).compile_all(conditions)?, context.work()))
     }
@@ -89,7 +89,7 @@ impl Projection {
 struct Compiler<'a> {
     layout: Layout<'a>,
     context: &'a PlanContext,
-    /// What the columns of Lets around the current expression stand for.
+    /// The meaning of the columns of Lets around the current expression.
     locals: Locals,
     depth: usize,
 }
@@ -160,7 +160,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The same values in the Arrow type that their SQL type has here.
+/// Returns the same values in the Arrow type that represents their SQL type here.
 fn conform(expression: Expression, ty: &SqlType) -> Result<Expression> {
     let logical = arrow_type(ty)?;
     if *ty == SqlType::Unknown {
@@ -169,8 +169,8 @@ fn conform(expression: Expression, ty: &SqlType) -> Result<Expression> {
     cast::compile(expression, &logical, "a value")
 }
 
-/// The beginning of an expression, for messages: no more than they quote, so that long expressions cost no more than short
-/// ones.
+/// The beginning of an expression, for messages: no more than they quote, to make long expressions cost no more than
+/// short ones.
 fn text_of(expr: &Expr) -> String {
     let mut text = Beginning(String::new());
     let is_whole = write!(text, "{expr}").is_ok();
@@ -181,7 +181,7 @@ fn text_of(expr: &Expr) -> String {
     }
 }
 
-/// Text that takes no more once it is long enough.
+/// Text that accepts no more once it is long enough.
 struct Beginning(String);
 
 impl fmt::Write for Beginning {

@@ -1,4 +1,4 @@
-//! `list_reduce`: in each round, the lambda is evaluated on the next elements of all lists that have one.
+//! `list_reduce`: each round evaluates the lambda on the next elements of all lists that have one.
 //!
 //! ```text
 //! list          so far   element            so far   element
@@ -21,25 +21,25 @@ use crate::Expression;
 use crate::expression::Kernel;
 
 pub(super) struct ReduceCall {
-    /// Over what the elements so far have become, the element, maybe its position, and what is captured.
+    /// Over the accumulated value, the element, optionally its position, and the captured columns.
     pub body: Expression,
     pub value_type: DataType,
     pub has_position: bool,
-    /// The second argument is what each list begins with.
+    /// True if the second argument is the initial value of each list.
     pub has_initial: bool,
     pub work: Arc<dyn Work>,
 }
 
-/// The lists that aren't at their ends.
+/// The lists with elements left.
 struct Open {
     rows: Vec<u32>,
-    /// The elements that are left of each.
+    /// The remaining elements of each.
     left: Vec<Range<usize>>,
-    /// What each has become.
+    /// The accumulated value of each.
     values: Vector,
 }
 
-/// The values of lists that were read to their ends: in which array, and where.
+/// The results of finished lists: the array of each, and the position in it.
 struct Finished {
     arrays: Vec<ArrayRef>,
     places: Vec<(usize, usize)>,
@@ -51,7 +51,7 @@ impl Kernel for ReduceCall {
         let elements = Elements::of(&arguments[0], rows, &mut room)?;
         let mut open = self.begin(&elements, arguments, rows)?;
         let captured = &arguments[if self.has_initial { 2 } else { 1 }..];
-        // Lists that are NULL have the value of the first array.
+        // NULL lists have the value of the first array.
         let none = arrow_array::new_null_array(&self.value_type, 1);
         let mut finished = Finished { arrays: vec![none], places: vec![(0, 0); rows] };
         loop {
@@ -84,7 +84,7 @@ impl Kernel for ReduceCall {
 }
 
 impl ReduceCall {
-    /// The lists with what they begin with: the initial value, or their first element.
+    /// Returns the lists with their initial values: the argument, or their first element.
     fn begin(&self, elements: &Elements, arguments: &[Vector], row_count: usize) -> Result<Open> {
         let (mut rows, mut left, mut end) = (Vec::new(), Vec::new(), 0);
         for row in (0..row_count as u32).filter(|&row| arguments[0].is_valid(row as usize)) {
@@ -107,7 +107,7 @@ impl ReduceCall {
         Ok(Open { rows, left, values })
     }
 
-    /// The lists that have elements left; the values of others are finished.
+    /// Keeps the lists that have elements left, and stores the values of the others.
     fn without_finished(&self, open: Open, finished: &mut Finished) -> Result<Open> {
         let (ended, going): (Vec<u32>, Vec<u32>) =
             (0..open.rows.len() as u32).partition(|&at| open.left[at as usize].is_empty());

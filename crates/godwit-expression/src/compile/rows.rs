@@ -1,5 +1,5 @@
-//! Kernels that compute row by row on values: the meaning of `godwit-types`, for what is seldom or costs more than the way
-//! there.
+//! Kernels that compute row by row on values, with the functions of `godwit-types`: for operations that are rare, or
+//! cost more than converting the values.
 
 use godwit_common::Result;
 use godwit_types::{SqlType, Value};
@@ -9,22 +9,22 @@ use godwit_vector::sql::{Reader, column_type, vector_of_values};
 use crate::Expression;
 use crate::expression::Kernel;
 
-/// A function of the values of a row.
+/// A function of a row's values.
 pub(super) struct RowFunction<F> {
-    /// Its value's type.
+    /// Type of the result.
     pub(super) ty: SqlType,
-    /// It isn't asked for rows with a NULL: they give NULL.
+    /// Rows with a NULL give NULL, without a call.
     pub(super) is_strict: bool,
-    /// Some rows make it fail.
+    /// Some rows may fail.
     pub(super) can_fail: bool,
     /// Equal rows may give different values.
     pub(super) is_volatile: bool,
-    /// The value.
+    /// Computes the result.
     pub(super) compute: F,
 }
 
 impl<F: Fn(&[Value]) -> Result<Value> + Send + Sync + 'static> RowFunction<F> {
-    /// A call; the value is never NULL unless `nullable`.
+    /// Compiles a call; the result is never NULL unless `nullable`.
     pub(super) fn call(self, arguments: Vec<(Expression, SqlType)>, nullable: bool) -> Result<Expression> {
         let output = column_type(&self.ty, nullable)?;
         let (arguments, types): (Vec<Expression>, Vec<SqlType>) = arguments.into_iter().unzip();
@@ -34,7 +34,7 @@ impl<F: Fn(&[Value]) -> Result<Value> + Send + Sync + 'static> RowFunction<F> {
 
 struct RowKernel<F> {
     function: RowFunction<F>,
-    /// Of the arguments.
+    /// Types of the arguments.
     types: Vec<SqlType>,
 }
 

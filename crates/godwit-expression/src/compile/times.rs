@@ -1,7 +1,7 @@
 //! Arithmetic of dates, times and intervals.
 //!
-//! Dates and timestamps are integers inside: days are added to dates, and fixed intervals to both, by the kernels of
-//! integers, with ranges proven. A constant interval of months moves along the calendar. The rest is computed row by row.
+//! Dates and timestamps are integers inside: integer kernels, with proven ranges, add days to dates, and fixed
+//! intervals to both. A constant interval of months moves along the calendar. The rest is computed row by row.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::calendar::MICROS_PER_DAY;
@@ -49,19 +49,19 @@ pub(super) fn compile(op: Arithmetic, operands: [Operand<'_>; 2], ty: &SqlType, 
     }
 }
 
-/// The error for what its type doesn't hold.
+/// The error for results that don't fit their type.
 pub(super) fn out_of_range(what: &str, text: &str) -> Error {
     Error::user(format!("{what} overflow in {text}")).with_code(SqlState::DATETIME_FIELD_OVERFLOW)
 }
 
-/// The integer operation on what values are inside.
+/// Compiles the integer operation on the integers that represent the values.
 fn as_integers(op: Arithmetic, a: Expression, b: Expression, ty: &SqlType, text: &str) -> Result<Expression> {
     let logical = arrow_type(ty)?;
     let limit = ValueRange::of_type(PhysicalType::natural(&logical)?).expect("times are integers inside");
     compile_exact(operator(op), a, b, &Target { logical: &logical, limit, what: name_of(ty) }, text)
 }
 
-/// For messages.
+/// The name of a type for messages.
 fn name_of(ty: &SqlType) -> &'static str {
     match ty {
         SqlType::Date => "date",
@@ -72,7 +72,7 @@ fn name_of(ty: &SqlType) -> &'static str {
     }
 }
 
-/// A date or timestamp and a constant interval after it; `None` if rows have to look at it one by one.
+/// Moves a date or timestamp by a constant interval; `None` if this must be computed row by row.
 fn shift(
     moment: &Expression,
     from: &SqlType,

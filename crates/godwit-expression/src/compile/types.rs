@@ -1,18 +1,18 @@
-//! How the values of SQL's types lie in vectors.
+//! How vectors represent the values of SQL types.
 //!
 //! | SQL | vector |
 //! |---|---|
 //! | integers, REAL, DOUBLE | the same |
 //! | HUGEINT, DECIMAL | the narrowest of 32, 64, 128 bits |
 //! | VARCHAR, UUID, JSON, BIT, BLOB | strings |
-//! | ENUM | places of labels, in 8, 16 or 32 bits |
+//! | ENUM | positions of labels, in 8, 16 or 32 bits |
 //! | DATE, TIME, timestamps | 32 or 64 bits |
 //! | INTERVAL, lists, structs, maps | Arrow arrays |
 
 use godwit_types::SqlType;
 use godwit_vector::ValueRange;
 
-/// The values inside that an integer or decimal type allows.
+/// The unscaled values that an integer or decimal type allows.
 pub(super) fn exact_limit(ty: &SqlType) -> Option<ValueRange> {
     let (min, max) = match ty {
         SqlType::Decimal { precision, .. } => {
@@ -24,7 +24,7 @@ pub(super) fn exact_limit(ty: &SqlType) -> Option<ValueRange> {
     Some(ValueRange { min, max })
 }
 
-/// True for types whose values are strings in vectors, though each is more than VARCHAR.
+/// True for types whose values are strings in vectors but that aren't just VARCHAR.
 pub(super) fn is_held_as_text(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Bit | SqlType::Uuid | SqlType::Json)
 }

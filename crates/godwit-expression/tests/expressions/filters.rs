@@ -36,7 +36,7 @@ proptest! {
             let types = table.column_types(with_ranges);
             let predicate = Predicate::compile(&filters, table.layout(&types), &PlanContext::default()).unwrap();
             let mut worker = predicate.worker();
-            // Enough rounds for the conjuncts to be reordered.
+            // Enough rounds to reorder the conjuncts.
             for chunk in std::iter::repeat_n(table.chunks(), 20).flatten() {
                 let found = worker.rows(&chunk).unwrap();
                 prop_assert_eq!(found.unwrap_or_else(|| (0..rows.len() as u32).collect()), expected.clone());

@@ -1,7 +1,7 @@
 //! Compiled expressions against the reference evaluator.
 //!
-//! Random expressions over columns of every type (`random.rs`), plans by hand (`tables.rs`) and SQL with the values that are
-//! expected (`values.rs`) are evaluated in several representations of the same rows, with proven ranges and without.
+//! Random expressions over columns of every type (`random.rs`), hand-made plans (`tables.rs`) and SQL with expected
+//! values (`values.rs`) are evaluated in several representations of the same rows, with and without proven ranges.
 
 mod filters;
 mod random;

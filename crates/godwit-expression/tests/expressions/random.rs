@@ -21,7 +21,7 @@ const COMPARISONS: [Comparison; 8] = [
 const OPERATORS: [Arithmetic; 5] =
     [Arithmetic::Add, Arithmetic::Subtract, Arithmetic::Multiply, Arithmetic::Divide, Arithmetic::Modulo];
 
-/// A type of each kind that there are vectors of, with values that are worth a try.
+/// One type of each kind that has vectors, with interesting values.
 fn samples() -> Vec<(SqlType, Vec<&'static str>)> {
     use SqlType as T;
     let mood = ["sad", "ok", "happy"].map(Arc::from).to_vec();
@@ -78,7 +78,7 @@ fn samples() -> Vec<(SqlType, Vec<&'static str>)> {
     ]
 }
 
-/// Numbers that are the same in each run.
+/// Random numbers that are the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -131,7 +131,7 @@ impl Generator {
         Self { random, rows: Rows::new(types, values), samples, arithmetic }
     }
 
-    /// A type that there is a column of.
+    /// Returns a type that some column has.
     fn any_type(&mut self) -> SqlType {
         self.random.of(&self.rows.types).clone()
     }
@@ -233,7 +233,7 @@ impl Generator {
         }
         let from = self.random.of(&sources).clone();
         let input = match (&from, self.random.chance(2)) {
-            // Most text is nothing else.
+            // Most text is not a value of another type.
             (SqlType::Varchar, true) => {
                 let index = self.rows.types.iter().position(|other| other == ty)?;
                 let value = self.random.of(&self.samples[index].1).clone();
@@ -271,7 +271,7 @@ impl Generator {
     }
 }
 
-/// One operation on columns and constants: values and errors are the same.
+/// Single operations on columns and constants: values and errors are the same.
 #[test]
 fn single_operations_agree() {
     for seed in 0..20 {
@@ -293,7 +293,7 @@ fn single_operations_agree() {
     }
 }
 
-/// Operations inside each other: where the reference has a value, so has the expression.
+/// Nested operations: where the reference has a value, so has the expression.
 #[test]
 fn nested_operations_agree() {
     for seed in 1_000..1_020 {

@@ -1,4 +1,4 @@
-//! What proven ranges are good for.
+//! The effects of proven ranges.
 
 use godwit_expression::{Expression, PlanContext, range};
 use godwit_types::SqlType as T;
@@ -63,7 +63,7 @@ fn keys_agree_on_a_physical_type() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Sums and products of decimals of every size, against the reference's arithmetic of 128 bits.
+    /// Sums and products of decimals of every size, against the reference's 128-bit arithmetic.
     #[test]
     fn decimal_arithmetic_has_128_bits(
         pairs in prop::collection::vec((-1000i64..1000, -1000i64..1000), 1..20),

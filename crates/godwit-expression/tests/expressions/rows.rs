@@ -29,12 +29,12 @@ impl Rows {
         Self { plan, columns, types, values }
     }
 
-    /// A column as an expression.
+    /// Returns a column as an expression.
     pub fn column(&self, index: usize) -> Expr {
         Expr::new(ExprKind::Column(self.columns[index]), self.types[index].clone(), true)
     }
 
-    /// What the reference makes of each row.
+    /// Returns the reference's result for each row.
     pub fn expected(&self, expr: &Expr) -> Vec<Result<Value>> {
         let row = |row: &Vec<Value>| {
             let bound: Vec<(ColumnId, Value)> = self.columns.iter().copied().zip(row.iter().cloned()).collect();
@@ -51,7 +51,7 @@ impl Rows {
         (0..self.types.len()).map(column).collect()
     }
 
-    /// The same rows in several representations.
+    /// Returns the same rows in several representations.
     pub fn chunks(&self) -> Vec<Chunk> {
         let (flat, rows) = (self.vectors(), self.values.len());
         let dictionaries = flat.iter().map(as_dictionary).collect();
@@ -61,7 +61,7 @@ impl Rows {
         vec![Chunk::new(flat, rows), Chunk::new(dictionaries, rows), selected]
     }
 
-    /// With the bounds of the values, if `with_ranges`.
+    /// The types of the columns, with the bounds of the values if `with_ranges`.
     pub fn column_types(&self, with_ranges: bool) -> Vec<ColumnType> {
         let typed = |(ty, vector): (&SqlType, &Vector)| {
             let mut ty = column_type(ty, vector.has_nulls()).unwrap();
@@ -73,12 +73,12 @@ impl Rows {
         self.types.iter().zip(&self.vectors()).map(typed).collect()
     }
 
-    /// The columns, which have these types.
+    /// The layout of the columns, which have these types.
     pub fn layout<'a>(&'a self, types: &'a [ColumnType]) -> Layout<'a> {
         Layout { columns: &self.columns, types }
     }
 
-    /// The values of plain chunks.
+    /// Evaluates an expression on plain chunks.
     pub fn evaluated(&self, expr: &Expr) -> Result<Vec<Value>> {
         let types = self.column_types(false);
         let compiled = Expression::compile(expr, self.layout(&types), &PlanContext::default())?;
@@ -86,7 +86,7 @@ impl Rows {
         (0..array.len()).map(|row| value_at(&array, row, &expr.ty)).collect()
     }
 
-    /// The error of each representation; `None` for those that have values.
+    /// Returns the error of each representation; `None` for those that have values.
     pub fn errors(&self, expr: &Expr) -> Vec<Option<Error>> {
         let mut errors = Vec::new();
         for with_ranges in [false, true] {
@@ -98,13 +98,13 @@ impl Rows {
         errors
     }
 
-    /// Compares all representations with the reference, whole and row by row. Rows that the reference refuses may have a
-    /// value, or none: with `same_errors`, none.
+    /// Compares all representations with the reference, whole and row by row. Rows that the reference refuses may or
+    /// may not have a value; with `same_errors`, they must not.
     pub fn check(&self, expr: &Expr, same_errors: bool) {
         self.check_forms(expr, &self.expected(expr), same_errors);
     }
 
-    /// Compares all representations with what is expected.
+    /// Compares all representations with the expected values.
     pub fn check_forms(&self, expr: &Expr, expected: &[Result<Value>], same_errors: bool) {
         let all_good = expected.iter().all(Result::is_ok);
         for with_ranges in [false, true] {
@@ -140,7 +140,7 @@ impl Rows {
     }
 }
 
-/// Arrow's intervals count in nanoseconds, and reach less far than SQL's.
+/// Arrow's intervals count in nanoseconds and have a smaller range than SQL's.
 fn is_forgiven(message: &str) -> bool {
     message.contains("the hours of the interval")
 }
@@ -161,7 +161,7 @@ fn assert_rows(vector: &Vector, compiled: &Expression, ty: &SqlType, expected: &
     }
 }
 
-/// Equality in which all NaN are one.
+/// Equality in which all NaN are equal.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),

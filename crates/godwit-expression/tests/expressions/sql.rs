@@ -14,7 +14,7 @@ use crate::rows::Rows;
 /// Columns of a type and their values, as text.
 pub type Columns<'a> = [(SqlType, &'a [&'a str])];
 
-/// The rows and the expressions over them.
+/// Returns the rows and the expressions over them.
 pub fn bound(columns: &Columns<'_>, exprs: &[&str]) -> (Rows, Vec<Expr>) {
     let value = |ty: &SqlType, text: &str| match text {
         "NULL" => Value::Null,

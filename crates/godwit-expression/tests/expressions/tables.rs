@@ -1,4 +1,4 @@
-//! Expressions that matter, by hand.
+//! Important expressions, made by hand.
 
 use godwit_common::{ErrorKind, Span, SqlState};
 use godwit_expression::{Expression, Layout, PlanContext, Predicate};
@@ -33,7 +33,7 @@ fn arithmetic(op: Arithmetic, a: Expr, b: Expr, ty: SqlType) -> Expr {
     new(ExprKind::Arithmetic(op, Box::new(a), Box::new(b)), ty)
 }
 
-/// A call of what the registry knows by this name, which may give another type.
+/// Calls the function that the registry has under this name, which may give another type.
 fn call(name: &str, args: Vec<Expr>, ty: SqlType) -> Expr {
     let argument = |arg: &Expr| {
         let lambda_parameters = match &arg.kind {
@@ -126,7 +126,7 @@ fn errors_tell_what_and_where() {
     ];
     for (expr, message, code) in cases {
         let span = Span::new(7, 12);
-        // The place is that of the part that fails.
+        // The place is that of the failing part.
         let whole = new(ExprKind::Coalesce(vec![expr.at(span)]), T::Integer).at(Span::new(0, 20));
         let error = compile(&rows, &whole).evaluate(&chunk(&rows)).err().unwrap_or_else(|| panic!("no {message}"));
         assert_eq!((error.message(), error.code(), error.span()), (message, code, Some(span)));
@@ -198,7 +198,7 @@ fn a_let_is_evaluated_once() {
     let x = rows.plan.add_column("x", T::Double, false);
     let random = call("random", Vec::new(), T::Double);
     let local = || new(ExprKind::Column(x), T::Double);
-    // Branches see some of the rows: the value is that of the row all the same.
+    // Branches see only some of the rows, yet the value must be that of the row.
     let odd = Expr::compare(Comparison::Less, rows.column(0), literal("3", &T::Integer));
     let body = new(
         ExprKind::Case {
@@ -272,7 +272,7 @@ fn deep_expressions_are_refused() {
     };
     let compile =
         move |depth| Expression::compile(&deep(depth), Layout { columns: &[], types: &[] }, &PlanContext::default());
-    // As much as a main thread has.
+    // As large as that of a main thread.
     let thread = std::thread::Builder::new().stack_size(8 << 20);
     let test = move || {
         assert!(compile(2_000).is_ok());

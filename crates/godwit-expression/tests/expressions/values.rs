@@ -1,4 +1,4 @@
-//! SQL expressions with the values that are expected, one for each row.
+//! SQL expressions with their expected values, one for each row.
 
 use godwit_common::ErrorKind;
 use godwit_expression::{Expression, PlanContext};
@@ -10,7 +10,7 @@ use crate::sql::{Columns, bound};
 
 const FEW: [&str; 6] = ["3", "NULL", "-7", "0", "3", "100"];
 
-/// Each expression with its values. Functions that the reference evaluator has are compared with it as well.
+/// Checks the values of each expression in all representations.
 fn check(columns: &Columns<'_>, cases: &[(&str, &str)]) {
     let texts: Vec<&str> = cases.iter().map(|(text, _)| *text).collect();
     let (rows, exprs) = bound(columns, &texts);
@@ -25,7 +25,7 @@ fn check(columns: &Columns<'_>, cases: &[(&str, &str)]) {
     }
 }
 
-/// Each expression with a part of its message.
+/// Checks that each expression's message contains a text.
 fn check_errors(columns: &Columns<'_>, cases: &[(&str, &str)]) {
     let texts: Vec<&str> = cases.iter().map(|(text, _)| *text).collect();
     let (rows, exprs) = bound(columns, &texts);
@@ -102,7 +102,7 @@ fn overflow_and_division_by_zero_are_errors() {
 #[test]
 fn errors_of_null_rows_do_not_count() {
     use arrow_array::{ArrayRef, Int64Array};
-    // The values under NULL would overflow and divide by zero.
+    // The values of NULL rows would overflow and divide by zero.
     let values = Int64Array::new(vec![5, i64::MAX, 0].into(), Some(vec![true, false, false].into()));
     let array: ArrayRef = std::sync::Arc::new(values);
     let chunk = Chunk::new(vec![from_arrow(&array).unwrap()], 3);
@@ -158,7 +158,7 @@ fn numbers_are_cast_and_compared() {
             ("c0 BETWEEN 0 AND 3", "true | NULL | false | true | true | false"),
             ("c0 NOT BETWEEN 0 AND 3", "false | NULL | true | false | false | true"),
             ("c0 > 0 AND c0 < 100", "true | NULL | false | false | true | false"),
-            // Beyond what any value can be.
+            // Beyond any possible value.
             ("c0 < 1000000000000000000000000000000", "true | NULL | true | true | true | true"),
         ],
     );
@@ -255,7 +255,7 @@ fn texts_have_functions() {
             ("c0 ILIKE 'GRÜ%'", "true | NULL | false | false"),
             ("c0 ~ '^a.*i$'", "false | NULL | true | false"),
             ("c0 < 'b'", "true | NULL | true | true"),
-            // Without kernels of their own.
+            // Without their own kernels.
             ("reverse(c0)", "rhem dnu ,tleW ,eßürG | NULL | iicsa | "),
             ("replace(c0, 'e', 'E')", "GrüßE, WElt, und mEhr | NULL | ascii | "),
             ("c0[2]", "r | NULL | s | "),
