@@ -1,7 +1,7 @@
 //! `ALTER TABLE`, `CREATE INDEX`, `DROP INDEX`.
 //!
-//! Statements that only change names and rules make a new definition over the same rows. Adding or removing columns is
-//! a query whose rows replace the table.
+//! Statements that only change names and rules make a new definition over the same rows. Adding or removing columns
+//! takes a query whose rows replace the table.
 
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl Planner {
         Ok(Statement::Definition(Definition::Alter(plan)))
     }
 
-    /// The table with one more column, filled with its default.
+    /// Plans a table with an additional column, filled with its default.
     fn add_column(&self, target: &Target, definition: &ast::ColumnDef) -> Result<Statement> {
         let name = plain(&definition.name);
         if target.has_column(&name) {
@@ -122,7 +122,7 @@ impl Planner {
         self.rebuilt(target, schema, rules, &columns, &written)
     }
 
-    /// The table with a column of another type, to which its values are cast.
+    /// Plans a table with a column of another type, to which its values are cast.
     fn change_type(&self, target: &Target, column: &str, action: &AlterColumnAction) -> Result<Statement> {
         let AlterColumnAction::SetType { data_type: Some(data_type), collation: None, using } = action else {
             return Err(Error::unsupported("ALTER COLUMN ... TYPE without a type, or with COLLATE"));
@@ -155,7 +155,7 @@ impl Planner {
         self.rebuilt(target, schema, rules, &columns, &[])
     }
 
-    /// Another table that refers to a column of this one, and the name of its constraint.
+    /// Returns another table that refers to a column of this one, and the name of its constraint.
     fn reference_to(&self, parent: &ObjectName, column: &str) -> Option<(String, String)> {
         let entries = self.namespace().catalog(&parent.database)?.entries();
         entries.into_iter().find_map(|(child, entry)| {
@@ -191,7 +191,7 @@ impl Planner {
         self.rebuilt(target, schema, rules, &kept_columns(target, Some(at))?, &[])
     }
 
-    /// The table rebuilt from these columns over its rows.
+    /// Plans a rebuild of the table from these columns over its rows.
     fn rebuilt(
         &self,
         target: &Target,
@@ -310,7 +310,7 @@ impl Planner {
         Ok(target.with_rules(rules))
     }
 
-    /// The table of a schema that an index or key of this name is on.
+    /// Returns the table of a schema that has an index or key of this name.
     fn table_of_index(&self, database: &str, schema: &str, name: &str) -> Option<ObjectName> {
         let has = |rules: &TableRules| {
             let keys = rules.keys.iter().map(|key| &key.name);
@@ -326,7 +326,7 @@ impl Planner {
 }
 
 impl Target {
-    /// The table by its name and with its columns, and with these rules.
+    /// Returns an alteration that keeps the table's name and columns, with these rules.
     fn alteration(&self, rules: TableRules) -> AlterPlan {
         let (table, schema) = (self.name.clone(), self.schema().clone());
         AlterPlan { new_name: table.name.clone(), table, schema, rules }
@@ -344,7 +344,7 @@ fn set_field(plan: &mut AlterPlan, at: usize, field: Field) -> Result<()> {
     Ok(())
 }
 
-/// Another name for a column, in all rules that name it.
+/// Renames a column in all rules that mention it.
 fn rename_column(plan: &mut AlterPlan, target: &Target, from: &str, to: &str) -> Result<()> {
     if target.has_column(to) && !from.eq_ignore_ascii_case(to) {
         return Err(Error::user(format!("{} has a column {to} already", plan.table)));
@@ -381,7 +381,7 @@ fn rename_column(plan: &mut AlterPlan, target: &Target, from: &str, to: &str) ->
     set_field(plan, at, field)
 }
 
-/// The column that a path names; a field of one isn't changed by itself.
+/// Returns the column that a path names; a field of a struct can't be changed by itself.
 fn column_name(path: &ast::ObjectName) -> Result<String> {
     match path.single() {
         Some(name) => Ok(plain(name)),
@@ -389,7 +389,7 @@ fn column_name(path: &ast::ObjectName) -> Result<String> {
     }
 }
 
-/// All columns of a table but one, as they are.
+/// Returns all columns of a table but one, unchanged.
 fn kept_columns(target: &Target, without: Option<usize>) -> Result<Vec<RebuiltColumn>> {
     let fields = target.schema().fields().iter().enumerate().filter(|(at, _)| Some(*at) != without);
     fields.map(|(_, field)| rebuilt_column(field, column(field.name()), true)).collect()

@@ -1,5 +1,5 @@
-//! Functions of DuckDB and PostgreSQL that are expressions or queries over others, and the analyses of memory traces: macros
-//! that are always there.
+//! Built-in macros: functions of DuckDB and PostgreSQL that are expressions or queries over others, and analyses of
+//! memory traces.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use godwit_syntax::{ParsedStatement, parse_script};
 
 use crate::pg_catalog::TYPES;
 
-/// The macros, as users would define them.
+/// The macros, written as users would define them.
 const DEFINITIONS: &str = "
 CREATE MACRO date_add(moment, span) AS moment + span;
 CREATE MACRO geomean(number) AS exp(avg(ln(number)));
@@ -141,7 +141,7 @@ CREATE MACRO duckdb_indexes() AS TABLE
 /// Table macros over the trace of a file.
 const TRACES: &str = include_str!("trace_macros.sql");
 
-/// `format_type`: what PostgreSQL calls a type, by its number.
+/// Builds `format_type`: PostgreSQL's name of a type, by its OID.
 fn format_type() -> String {
     let mut cases = String::new();
     for (oid, _, _, _, array, shown) in TYPES {
@@ -175,7 +175,7 @@ static BY_NAME: LazyLock<HashMap<String, Vec<MacroOverload>>> = LazyLock::new(||
     own.into_iter().chain(script(TRACES)).map(definition).collect()
 });
 
-/// The macros that are tables, or the others, and what they take.
+/// Lists the table macros, or the others, with their parameters.
 pub(crate) fn signatures(of_tables: bool) -> impl Iterator<Item = (&'static str, String)> {
     let forms = BY_NAME.iter().flat_map(|(name, forms)| forms.iter().map(move |form| (name.as_str(), form)));
     let wanted = forms.filter(move |(_, form)| matches!(form.body, MacroBody::Table(_)) == of_tables);
@@ -185,7 +185,7 @@ pub(crate) fn signatures(of_tables: bool) -> impl Iterator<Item = (&'static str,
     })
 }
 
-/// The forms of the macro of this name, in any case.
+/// Returns the overloads of the macro of this name, case-insensitively.
 pub(crate) fn built_in_macro(name: &str) -> Option<Vec<MacroOverload>> {
     BY_NAME.get(&*name.to_lowercase()).cloned()
 }

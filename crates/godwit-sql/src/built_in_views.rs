@@ -1,4 +1,4 @@
-//! Views that are always there: what of `pg_catalog` and `information_schema` follows from their other tables, and from
+//! Built-in views: the part of `pg_catalog` and `information_schema` that follows from their other tables, and from
 //! what Godwit has settings and statements for.
 
 use std::collections::HashMap;
@@ -7,10 +7,10 @@ use std::sync::{Arc, LazyLock};
 use godwit_syntax::ast::{Query, Statement};
 use godwit_syntax::{ParsedStatement, parse_script};
 
-/// Schema of the views that are Godwit's own.
+/// Schema of Godwit's own views.
 pub(crate) const SYSTEM: &str = "system";
 
-/// The views, as users would define them.
+/// The views, written as users would define them.
 const DEFINITIONS: &str = "
 CREATE VIEW pg_catalog.pg_tables AS
     SELECT n.nspname AS schemaname, c.relname AS tablename, pg_get_userbyid(c.relowner) AS tableowner,
@@ -124,7 +124,7 @@ static BY_NAME: LazyLock<HashMap<(String, String), Arc<Query>>> = LazyLock::new(
     script.into_iter().map(definition).collect()
 });
 
-/// The query of a view, by schema and name in lower case.
+/// Returns the query of a view, by schema and name in lower case.
 pub(crate) fn built_in_view(schema: &str, name: &str) -> Option<Arc<Query>> {
     BY_NAME.get(&(schema.to_owned(), name.to_owned())).cloned()
 }

@@ -25,7 +25,7 @@ impl Planner {
         Ok(Definition::Comment { key, comments })
     }
 
-    /// A comment on the column that the last part of a name is.
+    /// Comments on the column named by the last part of a name.
     fn commented_column(&self, written: &WrittenName, text: Option<String>) -> Result<Definition> {
         let (column, table) = written.parts().split_last().expect("names have a part");
         let Some((key, entry)) = self.namespace().find(table) else {
@@ -51,7 +51,7 @@ impl Planner {
         Ok(Definition::Comment { key, comments })
     }
 
-    /// The key of an object of a kind in the catalog of a database.
+    /// Returns the catalog key of an object of this kind.
     fn key_of(&self, kind: ObjectKind, written: &WrittenName) -> Result<ObjectName> {
         let parts = written.parts();
         let none = |kind: &str| Error::user(format!("no {kind} named {written}"));

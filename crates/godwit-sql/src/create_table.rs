@@ -23,26 +23,26 @@ use crate::encodings::encodings_of;
 use crate::generated::GeneratedDefinition;
 use crate::{Definition, Planner, Statement, sequence};
 
-/// What a statement says about new columns.
+/// The columns of a statement, with their rules.
 #[derive(Default)]
 pub(crate) struct NewColumns {
-    /// All columns, generated ones, too.
+    /// All columns, including generated ones.
     pub columns: Vec<NewColumn>,
     pub rules: TableRules,
-    /// Those of the columns that are computed from others.
+    /// The columns that are computed from others.
     pub generated: Vec<GeneratedDefinition>,
-    /// For identity columns.
+    /// Sequences of identity columns.
     pub sequences: Vec<SequenceDefinition>,
-    /// Columns, and their encodings.
+    /// Columns with their encodings.
     pub encodings: Vec<(String, String)>,
-    /// The texts of rules with the trees that they were in the statement, whose places errors tell.
+    /// Texts of rules with their trees in the statement, whose positions errors point to.
     pub written: Vec<(String, ast::Expr)>,
 }
 
 /// A column of a statement.
 pub(crate) struct NewColumn {
     pub name: String,
-    /// `None`: as its expression.
+    /// The type; `None`: that of its expression.
     pub ty: Option<SqlType>,
     pub nullable: bool,
 }
@@ -68,7 +68,7 @@ impl Planner {
         Ok(Statement::Definition(create))
     }
 
-    /// `CREATE TABLE … AS query`.
+    /// Plans `CREATE TABLE … AS query`.
     fn create_table_of(&self, table: &ast::CreateTable, name: ObjectName, query: &ast::Query) -> Result<Statement> {
         let encoding = |column: &ast::ColumnDef| match &column.constraints[..] {
             [ast::ColumnConstraint { kind: ColumnConstraintKind::Encoding(encoding), .. }] => {
@@ -90,7 +90,7 @@ impl Planner {
             let message = format!("{name} has {} columns, its query has {there}", given.len());
             return Err(Error::user(message).at_span(table.columns[0].span));
         }
-        // Rows tell whether there are NULLs; having none so far is no promise.
+        // Only the rows tell whether there are NULLs; having none so far is no guarantee.
         let field = |(at, column): (usize, &OutputColumn)| {
             field_of(given.get(at).unwrap_or(&column.name), &rows.column(column.column).ty, true)
         };
@@ -106,7 +106,7 @@ impl Planner {
         Ok(Statement::Definition(create))
     }
 
-    /// Resolves the tables that references name.
+    /// Resolves the tables named by references.
     pub(crate) fn resolve_references(&self, child: &ObjectName, rules: &mut TableRules) -> Result<()> {
         let (own_schema, own_name) = split_name(&child.name);
         for reference in &mut rules.references {
@@ -128,7 +128,7 @@ impl Planner {
         Ok(())
     }
 
-    /// Binds expressions once, to report errors now, and looks up the columns of keys. `written` are texts with their
+    /// Binds expressions once, to report errors now, and looks up the columns of keys. `written` has texts with their
     /// trees.
     pub(crate) fn check_rules(
         &self,
@@ -180,7 +180,7 @@ impl Planner {
                 let catalog = self.namespace().catalog(&name.database);
                 catalog.is_none_or(|catalog| catalog.get(full).is_none())
             };
-            // The sequence of an identity is made with its table.
+            // The sequence of an identity column is created with its table.
             if sequences_in(default).iter().any(is_missing) {
                 continue;
             }
@@ -197,7 +197,7 @@ impl Planner {
         Ok(())
     }
 
-    /// What a statement says about its columns.
+    /// Reads the column definitions of a statement.
     fn read_rules(&self, name: &ObjectName, table: &ast::CreateTable) -> Result<NewColumns> {
         let mut new = NewColumns::default();
         for at in 0..=table.columns.len() {
@@ -214,7 +214,7 @@ impl Planner {
         Ok(new)
     }
 
-    /// `LIKE other`: names and types of its columns, and which must not be NULL.
+    /// Adds the columns of `LIKE other`: their names and types, and NOT NULL.
     fn add_columns_like(&self, other: &ast::ObjectName, new: &mut NewColumns) -> Result<()> {
         let written = WrittenName::of(other)?;
         let Some((_, CatalogEntry::Table(table))) = self.namespace().find(written.parts()) else {
@@ -227,7 +227,7 @@ impl Planner {
         Ok(())
     }
 
-    /// Adds a column, and the rules in its definition.
+    /// Adds a column, with the rules in its definition.
     pub(crate) fn read_column(&self, name: &ObjectName, column: &ast::ColumnDef, new: &mut NewColumns) -> Result<()> {
         let table = split_name(&name.name).1;
         let own = plain(&column.name);
@@ -312,7 +312,7 @@ impl Planner {
         Ok(())
     }
 
-    /// A type that columns of tables can have.
+    /// Returns a type, if columns of tables can have it.
     pub(crate) fn column_type(&self, data_type: &ast::DataType) -> Result<SqlType> {
         let ty = Binder::new(self.statement_names()).data_type(data_type)?;
         match arrow_type(&ty) {
@@ -324,7 +324,7 @@ impl Planner {
         }
     }
 
-    /// The text of a default as the catalog keeps it: sequences by their full names.
+    /// Returns the text of a default as stored in the catalog, with sequences by their full names.
     pub(crate) fn default_text(&self, table: &ObjectName, value: &ast::Expr) -> Result<String> {
         let renamed = with_sequences(&value.to_string(), |name| {
             let written = WrittenName::of_text(name)?;
@@ -340,7 +340,7 @@ impl Planner {
     }
 }
 
-/// The integers of `SERIAL` and its kin, which aren't types but columns with numbers of a sequence (PostgreSQL).
+/// Returns the integer type of `SERIAL` and its variants, which aren't types but columns with a sequence (PostgreSQL).
 fn serial_type(data_type: &ast::DataType) -> Option<SqlType> {
     let ast::DataTypeKind::Named { name, .. } = &data_type.kind else { return None };
     match &*name.single()?.text.to_lowercase() {
@@ -359,7 +359,7 @@ fn refuse_subquery(bound: &Expr, what: &str) -> Result<()> {
     }
 }
 
-/// Columns for binding an expression over them.
+/// Returns columns for binding an expression over them.
 pub(crate) fn columns_of(fields: &[Field]) -> Result<Vec<ColumnOf>> {
     let column = |field: &Field| {
         let (name, nullable) = (field.name().clone(), field.is_nullable());
@@ -368,7 +368,7 @@ pub(crate) fn columns_of(fields: &[Field]) -> Result<Vec<ColumnOf>> {
     fields.iter().map(column).collect()
 }
 
-/// Adds a constraint of a table.
+/// Adds a table constraint.
 pub(crate) fn read_constraint(
     table: &str,
     constraint: &TableConstraint,
@@ -432,7 +432,7 @@ fn add_reference(
     Ok(())
 }
 
-/// The columns of a new table: strings are views, names differ.
+/// Returns the schema of a new table: strings as views, and distinct names.
 pub(crate) fn table_schema(fields: impl Iterator<Item = Field>) -> Result<SchemaRef> {
     let mut names = HashSet::new();
     let mut checked = Vec::new();
@@ -443,7 +443,7 @@ pub(crate) fn table_schema(fields: impl Iterator<Item = Field>) -> Result<Schema
                 .with_code(SqlState::DUPLICATE_COLUMN)
                 .with_hint("names of columns differ in more than case"));
         }
-        // A column of NULLs without a type may hold anything later.
+        // A column of untyped NULLs may hold anything later.
         let data_type = match as_view_type(field.data_type()) {
             DataType::Null => DataType::Int32,
             data_type => data_type,
@@ -456,7 +456,7 @@ pub(crate) fn table_schema(fields: impl Iterator<Item = Field>) -> Result<Schema
     Ok(Arc::new(Schema::new(checked)))
 }
 
-/// Columns of the primary key are NOT NULL.
+/// Makes the columns of the primary key NOT NULL.
 pub(crate) fn with_primary_key(schema: &SchemaRef, rules: &TableRules) -> SchemaRef {
     let primary: Vec<&String> = rules.keys.iter().filter(|key| key.is_primary).flat_map(|key| &key.columns).collect();
     let fields = schema.fields().iter().map(|field| {

@@ -1,10 +1,10 @@
-//! The encodings of the columns of a new table, as its statement specifies them.
+//! The encodings of a new table's columns, as specified by its statement.
 //!
 //! ```text
 //! CREATE TABLE t (a INTEGER ENCODING run_length, b VARCHAR) WITH (encoding = 'dictionary') [AS SELECT …]
 //! ```
 //!
-//! The option applies to all columns without one of their own. Which encodings exist is decided by the storage.
+//! The option applies to all columns without an encoding of their own. The storage decides which encodings exist.
 
 use arrow_schema::Schema;
 use godwit_common::{Error, Result};
@@ -12,13 +12,13 @@ use godwit_syntax::ast::StatementOption;
 
 use crate::session::option_text;
 
-/// The word before the name of an encoding, and the option's name.
+/// Keyword before the name of an encoding, and name of the option.
 pub(crate) const ENCODING: &str = "ENCODING";
 
 /// Leaves the choice to the storage.
 const AUTO: &str = "auto";
 
-/// How the columns of a new table are stored, for those that aren't left to the storage: names and encodings.
+/// Returns the columns whose encoding isn't left to the storage, with their encodings.
 pub(crate) fn encodings_of(
     options: &[StatementOption],
     of_columns: &[(String, String)],
@@ -37,7 +37,7 @@ pub(crate) fn encodings_of(
     Ok(encodings.filter(|(_, encoding)| encoding != AUTO).collect())
 }
 
-/// The option of the whole table.
+/// Returns the encoding that the option sets for the whole table.
 fn encoding_of_all(options: &[StatementOption]) -> Result<Option<String>> {
     let mut encoding = None;
     for option in options {

@@ -1,5 +1,4 @@
-//! What the binder asks of the names around a statement: tables, views and functions of the [`Namespace`], files, and
-//! `information_schema`.
+//! Names for the binder: tables, views and functions of the [`Namespace`], files, and `information_schema`.
 
 use std::sync::Arc;
 
@@ -26,11 +25,11 @@ use crate::types::{bound_type, types_of};
 use crate::views::view_tree;
 use crate::{ReadRows, SessionValues, sequence};
 
-/// Table functions that read files without options, and the format that they read.
+/// Table functions that read files without options, and their formats.
 const FILE_FUNCTIONS: [(&str, &str); 3] =
     [("read_parquet", "parquet"), ("parquet_scan", "parquet"), ("read_arrow", "arrow")];
 
-/// Table functions that read text files, and the format that they read.
+/// Table functions that read text files, and their formats.
 const TEXT_FUNCTIONS: [(&str, &str); 6] = [
     ("read_csv", "csv"),
     ("read_csv_auto", "csv"),
@@ -40,10 +39,10 @@ const TEXT_FUNCTIONS: [(&str, &str); 6] = [
     ("read_ndjson_auto", "json"),
 ];
 
-/// Options of text files whose values are types.
+/// Options of text files that take types.
 const TYPE_OPTIONS: [&str; 4] = ["columns", "types", "dtypes", "column_types"];
 
-/// Functions in FROM with what they take.
+/// Lists table functions with their parameters.
 pub(crate) fn table_function_signatures(registered: &TableFunctions) -> impl Iterator<Item = (&'static str, String)> {
     let files = FILE_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
     let texts = TEXT_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
@@ -51,20 +50,20 @@ pub(crate) fn table_function_signatures(registered: &TableFunctions) -> impl Ite
     files.chain(texts).chain(macros).chain(registered.signatures())
 }
 
-/// The names that a statement sees, or the query of a view.
+/// The names visible to a statement or to the query of a view.
 pub(crate) struct StatementNames {
     namespace: Namespace,
     resolver: Arc<dyn TableResolver>,
     table_functions: TableFunctions,
     functions: Registry,
-    /// The results of writes in the statement's WITH, by their places.
+    /// Results of writes in the statement's WITH, by their positions.
     written: Vec<(Span, Written)>,
     session: SessionValues,
-    /// For rows that are read while the statement is planned.
+    /// Reads rows while the statement is planned.
     reader: Option<Reader>,
 }
 
-/// Plans and reads rows on the way to another plan.
+/// Plans and reads rows that another plan depends on.
 pub(crate) struct Reader {
     pub(crate) optimizer: Optimizer,
     pub(crate) read_rows: ReadRows,
@@ -81,12 +80,12 @@ impl StatementNames {
         Self { namespace, resolver, table_functions, functions, session, written: Vec::new(), reader: None }
     }
 
-    /// The same names, with the results of writes in WITH.
+    /// Returns the same names, with the results of writes in WITH.
     pub(crate) fn with_written(self, written: &[(Span, Written)]) -> Self {
         Self { written: written.to_vec(), ..self }
     }
 
-    /// The same names for a statement that may read rows while it is planned, if there is a reader.
+    /// Returns the same names for a statement that may read rows while it is planned, if there is a reader.
     pub(crate) fn with_reader(self, reader: Option<Reader>) -> Self {
         Self { reader, ..self }
     }
@@ -95,20 +94,20 @@ impl StatementNames {
         Ok(Arc::new(ScannedTable::new(table)?))
     }
 
-    /// The names that the query of a view sees: those of the place where it was made.
+    /// Returns the names that the query of a view sees: those of the place where the view was created.
     pub(crate) fn of_view(&self, database: &Arc<str>, view: &ViewDefinition) -> Self {
         let (own, schema) = (view.database.is_none(), view.schema.clone());
         let place = Place { database: view.database.as_ref().unwrap_or(database).clone(), schema };
         self.over(self.namespace.within(place, !own))
     }
 
-    /// The names that the definition of an object sees: those around it.
+    /// Returns the names that the definition of an object sees: those around it.
     pub(crate) fn at(&self, object: &ObjectName) -> Self {
         let place = Place { database: object.database.clone(), schema: split_name(&object.name).0 };
         self.over(self.namespace.within(place, true))
     }
 
-    /// The same around other names.
+    /// Returns the same with another namespace.
     pub(crate) fn over(&self, namespace: Namespace) -> Self {
         Self::new(namespace, self.resolver.clone(), self.table_functions.clone(), self.session.clone())
     }
@@ -119,14 +118,14 @@ impl StatementNames {
         Ok(View { name, query: Arc::new(*tree.query), columns, environment: Arc::new(self.of_view(database, view)) })
     }
 
-    /// The rows of a text file, read as options say.
+    /// Returns the rows of a text file, read according to options.
     fn text_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
         let (paths, options) = self.paths_and_options(name, arguments)?;
         let options: Vec<_> = std::iter::once(CopyOption::new("format", format)).chain(options).collect();
         Self::scanned(self.resolver.text_table(&paths, &options, None)?)
     }
 
-    /// The arguments of a function that reads files: paths, then options by name.
+    /// Splits the arguments of a function that reads files: paths, then options by name.
     fn paths_and_options<'a>(
         &self,
         name: &str,
@@ -157,7 +156,7 @@ impl StatementNames {
         Ok((paths.ok_or_else(usage)?, options))
     }
 
-    /// Types as definitions, which need no names.
+    /// Turns types into definitions, which don't depend on names.
     fn type_definitions(&self, value: OptionValue) -> Result<OptionValue> {
         let definition = |text: &String| {
             let ty = Binder::new(Arc::new(self.over(self.namespace.clone())))
@@ -178,7 +177,7 @@ impl StatementNames {
         })
     }
 
-    /// The rows of self-describing files.
+    /// Returns the rows of self-describing files.
     fn file_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
         let (paths, options) = self.paths_and_options(name, arguments)?;
         Self::scanned(self.resolver.table_of_format(&paths, format, &options)?)
@@ -193,7 +192,7 @@ impl Environment for StatementNames {
             return Ok(Some(found));
         }
         let Some((name, entry)) = self.namespace.find(parts) else {
-            // PostgreSQL's tables are found without their schema, as there, and so are our own views.
+            // As in PostgreSQL, its tables are found without their schema; so are our own views.
             return Ok(match parts {
                 [table] if table.to_lowercase().starts_with("pg_") => self.of_system(PG_CATALOG, &table.to_lowercase()),
                 [table] => self.of_system(SYSTEM, &table.to_lowercase()),
@@ -337,7 +336,7 @@ impl Environment for StatementNames {
 }
 
 impl StatementNames {
-    /// A table or view of the schemas that are always there.
+    /// Returns a table or view of the built-in schemas.
     fn of_system(&self, schema: &str, table: &str) -> Option<Named> {
         let full = || vec![schema.to_owned(), table.to_owned()];
         let view_columns = |database: &Arc<str>, view: &ViewDefinition| self.view_columns(database, view);
@@ -371,7 +370,7 @@ impl StatementNames {
         Some(Named::View(Arc::new(View { name: full().join("."), query, columns: Vec::new(), environment })))
     }
 
-    /// Name, type, and whether NULL can occur, of each column of a view.
+    /// Returns name, type and nullability of each column of a view.
     pub(crate) fn view_columns(
         &self,
         database: &Arc<str>,
@@ -389,7 +388,7 @@ impl StatementNames {
         Ok(plan.output.iter().enumerate().map(listed).collect())
     }
 
-    /// Tables and views that a name without a schema can refer to: name and kind.
+    /// Lists the tables and views that a name without a schema can refer to: name and kind.
     fn tables_in_sight(&self) -> Vec<(String, &'static str)> {
         let mut tables = Vec::new();
         for (database, catalog) in self.namespace.databases() {

@@ -8,8 +8,8 @@
 /// Options of EXPLAIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExplainOptions {
-    /// Run the query, discard its rows, and show what happened.
+    /// Runs the query, discards its rows, and shows what happened.
     pub analyze: bool,
-    /// As JSON, not as text.
+    /// Shows it as JSON instead of text.
     pub json: bool,
 }

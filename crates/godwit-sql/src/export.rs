@@ -1,10 +1,10 @@
-//! The content of a database as the statements that create it: for `EXPORT DATABASE`.
+//! Export of a database as the statements that create it, for `EXPORT DATABASE`.
 //!
 //! ```text
-//! schemas · types · macros · sequences · tables · indexes · views · comments: each after those that it needs
+//! schemas · types · macros · sequences · tables · indexes · views · comments: each after those that it depends on
 //! ```
 //!
-//! Sequences go on where they stand; those of identity columns come with their tables.
+//! Sequences continue where they are; those of identity columns come with their tables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::views::view_tree;
 /// A database as statements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportScript {
-    /// Creates everything, without rows.
+    /// Statements that create everything, without rows.
     pub definitions: Vec<String>,
     /// The tables.
     pub tables: Vec<ExportedTable>,
@@ -41,15 +41,15 @@ pub struct ExportScript {
 pub struct ExportedTable {
     /// The full name.
     pub name: String,
-    /// The columns that aren't computed.
+    /// The columns that aren't generated.
     pub columns: Vec<String>,
 }
 
-/// A view, and the statement that made it.
+/// A view, and the statement that created it.
 type ViewAndTree = (Arc<ViewDefinition>, CreateView);
 
 impl Planner {
-    /// The current database as statements.
+    /// Exports the current database as statements.
     pub fn export_script(&self) -> Result<ExportScript> {
         let database = self.namespace().current().database.clone();
         let catalog =
@@ -106,7 +106,7 @@ impl Planner {
         Ok(script)
     }
 
-    /// The views of a database, each after those that it uses.
+    /// Returns the views of a database, each after those that it uses.
     fn views_in_order(&self, database: &str, catalog: &Catalog) -> Result<Vec<Arc<ViewAndTree>>> {
         let mut views = Vec::new();
         for (_, entry) in catalog.entries() {
@@ -130,7 +130,7 @@ impl Planner {
     }
 }
 
-/// `CREATE MACRO` with the full name.
+/// Returns `CREATE MACRO` with the full name.
 fn macro_text(definition: &MacroDefinition) -> Result<String> {
     match stored::statement(&definition.statement)? {
         Statement::CreateMacro(tree) => {
@@ -141,7 +141,7 @@ fn macro_text(definition: &MacroDefinition) -> Result<String> {
     }
 }
 
-/// `COMMENT ON` for an object and its columns.
+/// Returns `COMMENT ON` for an object and its columns.
 fn comment_texts(key: &str, entry: &CatalogEntry) -> Vec<String> {
     let name = sql_of_name(full_name_of_key(key));
     let object = match entry {
@@ -149,7 +149,7 @@ fn comment_texts(key: &str, entry: &CatalogEntry) -> Vec<String> {
         CatalogEntry::View(_) => format!("VIEW {name}"),
         CatalogEntry::Macro(_) => format!("MACRO {name}"),
         CatalogEntry::Type(_) => format!("TYPE {name}"),
-        // An IDENTITY column makes its own.
+        // An IDENTITY column creates its own.
         CatalogEntry::Sequence(sequence) if sequence.definition().is_owned => return Vec::new(),
         CatalogEntry::Sequence(_) => format!("SEQUENCE {name}"),
         CatalogEntry::Schema(schema) => format!("SCHEMA {}", quoted_text(&schema.name)),
@@ -166,7 +166,7 @@ fn rules_of(table: &TableDefinition) -> TableRules {
     table.rules().cloned().unwrap_or_default()
 }
 
-/// The tables of a database, each after those that it refers to.
+/// Returns the tables of a database, each after those that it refers to.
 fn tables_in_order(catalog: &Catalog) -> Result<Vec<Arc<TableDefinition>>> {
     let entries = catalog.entries().into_iter();
     let tables = entries.filter_map(|(_, entry)| match entry {
@@ -184,7 +184,7 @@ fn tables_in_order(catalog: &Catalog) -> Result<Vec<Arc<TableDefinition>>> {
     })
 }
 
-/// Things by name, each after those that it needs; of those that need each other, in any order.
+/// Sorts objects by dependency, each after those that it needs; fails with one of them if they need each other.
 fn in_order<T>(
     mut left: Vec<(String, Arc<T>)>,
     needs: impl Fn(&T) -> Vec<String>,
@@ -203,14 +203,14 @@ fn in_order<T>(
     Ok(ordered)
 }
 
-/// What definitions of tables name.
+/// Objects that definitions of tables refer to.
 #[derive(Clone, Copy)]
 struct Known<'k> {
     catalog: &'k Catalog,
     types: &'k [(String, SqlType)],
 }
 
-/// `CREATE TABLE` with all rules but indexes.
+/// Returns `CREATE TABLE` with all rules but indexes.
 fn table_text(full: &str, schema: &Schema, rules: &TableRules, known: Known<'_>) -> Result<String> {
     let column = |field: &Field| {
         let encoding = rules.encoding_of(field.name()).map(|name| format!(" {ENCODING} {}", quoted_text(name)));
@@ -262,10 +262,10 @@ fn column_text(field: &Field, rules: &TableRules, known: Known<'_>) -> Result<St
     Ok(if field.is_nullable() { text } else { text + " NOT NULL" })
 }
 
-/// The options of a sequence that goes on where this one stands.
+/// Returns the options of a sequence that continues where this one is.
 fn options_of(sequence: &Sequence) -> String {
     let SequenceDefinition { increment, min, max, cycle, .. } = sequence.definition();
-    // One that has reached its end stands there.
+    // One that has reached its end stays there.
     let next = sequence.peek().unwrap_or(if *increment > 0 { *max } else { *min });
     let cycle = if *cycle { " CYCLE" } else { "" };
     format!("INCREMENT BY {increment} MINVALUE {min} MAXVALUE {max} START WITH {next}{cycle}")

@@ -1,6 +1,6 @@
-//! Generated columns: their values are computed from the other columns of the row.
+//! Generated columns, whose values are computed from the other columns of the row.
 //!
-//! The kinds are documented at [`GeneratedKind`]; here their types are determined.
+//! The kinds are documented at [`GeneratedKind`]; this module determines their types.
 
 use std::collections::HashMap;
 
@@ -25,8 +25,8 @@ pub(crate) struct GeneratedDefinition {
 }
 
 impl Planner {
-    /// The columns of a new table that are stored. Generated ones become rules: with their types, and with what virtual ones
-    /// stand for in place of them.
+    /// Returns the stored columns of a new table. Generated columns become rules, with their types, and with virtual
+    /// columns replaced by their expressions.
     pub(crate) fn typed_columns(&self, new: &mut NewColumns) -> Result<Vec<Field>> {
         let known = virtual_values(&new.rules, &new.generated);
         let field = |column: &crate::create_table::NewColumn| match &column.ty {
@@ -54,7 +54,7 @@ impl Planner {
         stored.collect()
     }
 
-    /// The column that is added to a table; `None` if it is computed.
+    /// Returns the column to add to a table; `None` if it is computed.
     pub(crate) fn typed_addition(&self, target: &Target, new: &mut NewColumns) -> Result<Option<Field>> {
         let [column] = &new.columns[..] else { return Err(Error::internal("one column is added at a time")) };
         let Some(definition) = new.generated.first() else {
@@ -72,7 +72,7 @@ impl Planner {
         Ok((kind != GeneratedKind::Virtual).then_some(field))
     }
 
-    /// The type of a generated column; fails if its values can't be of the required type.
+    /// Returns the type of a generated column; fails if its values can't have the required type.
     fn type_of(
         &self,
         definition: &GeneratedDefinition,
@@ -81,7 +81,7 @@ impl Planner {
         wanted: Option<&SqlType>,
     ) -> Result<SqlType> {
         let mut binder = Binder::new(self.statement_names());
-        // Places are those of the statement as long as nothing was put in place of a name.
+        // Positions are those of the statement as long as no name was replaced.
         let is_as_written = expression == definition.expr.to_string();
         let tree = if is_as_written { definition.expr.clone() } else { stored::expression(expression)? };
         let bound = binder.value_over("generated", columns, &tree);
@@ -98,7 +98,7 @@ impl Planner {
     }
 }
 
-/// The expressions of virtual columns, by name.
+/// Returns the expressions of virtual columns, by name.
 fn virtual_values(rules: &TableRules, definitions: &[GeneratedDefinition]) -> HashMap<String, String> {
     let is_virtual = |kind: GeneratedKind| kind == GeneratedKind::Virtual;
     let known = rules.generated.iter().filter(|column| is_virtual(column.kind));

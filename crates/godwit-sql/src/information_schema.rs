@@ -1,4 +1,4 @@
-//! `information_schema`: what a statement sees, its own transaction's changes included, as tables.
+//! `information_schema`: the objects that a statement sees, including changes by its own transaction, as tables.
 //!
 //! | table | a row for each |
 //! |---|---|
@@ -9,9 +9,9 @@
 //! | `table_constraints` | key, reference, check and NOT NULL of a table |
 //! | `key_column_usage` | column of a key or a reference |
 //! | `sequences` | sequence |
-//! | `comments` | comment on an object or a column; no standard knows this table |
+//! | `comments` | comment on an object or a column; not in any standard |
 //!
-//! What follows from these and from `pg_catalog` are [views](crate::built_in_views).
+//! Tables that follow from these and from `pg_catalog` are [views](crate::built_in_views).
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ use godwit_vector::sql::type_of_field;
 
 use crate::pg_catalog;
 
-/// The schema of these tables.
+/// Schema of these tables.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 
-/// A column: its name, and whether it counts.
+/// A column: its name, and whether it is numeric.
 type Column = (&'static str, bool);
 
 const SCHEMATA: [Column; 3] = [("catalog_name", false), ("schema_name", false), ("schema_owner", false)];
@@ -114,10 +114,10 @@ const KEY_COLUMN_USAGE: [Column; 9] = [
     ("position_in_unique_constraint", true),
 ];
 
-/// Name, type, and whether NULL can occur, of each column of a view.
+/// Function that returns name, type and nullability of each column of a view.
 pub(crate) type ViewColumns<'v> = &'v dyn Fn(&Arc<str>, &ViewDefinition) -> Result<Vec<(String, SqlType, bool)>>;
 
-/// The rows of a table of the schema; `None` if there is no such table.
+/// Returns the rows of a table of the schema; `None` if there is no such table.
 pub(crate) fn rows(namespace: &Namespace, table: &str, view_columns: ViewColumns<'_>) -> Option<Rows> {
     let (columns, rows): (&[Column], _) = match table {
         "schemata" => (&SCHEMATA, schemata(namespace)),
@@ -143,7 +143,7 @@ fn schemata(namespace: &Namespace) -> Vec<Vec<Value>> {
     schemas.collect()
 }
 
-/// Database, schema, name, and what it is.
+/// Lists objects: database, schema, name, and entry.
 fn objects(namespace: &Namespace) -> impl Iterator<Item = (Arc<str>, String, String, CatalogEntry)> {
     namespace.databases().iter().flat_map(|(database, catalog)| {
         catalog.entries().into_iter().map(|(full, entry)| {
@@ -177,7 +177,7 @@ fn views(namespace: &Namespace) -> Vec<Vec<Value>> {
     views.collect()
 }
 
-/// What all tables must keep, with the table: database, schema, name.
+/// Returns all constraints, with their tables: database, schema, name.
 fn constraints(namespace: &Namespace) -> Vec<([String; 3], Constraint)> {
     let mut found = Vec::new();
     for (database, schema, name, entry) in objects(namespace) {
@@ -219,9 +219,9 @@ fn constraints(namespace: &Namespace) -> Vec<([String; 3], Constraint)> {
 struct Constraint {
     name: String,
     kind: &'static str,
-    /// Of keys and references.
+    /// Columns of a key or a reference.
     columns: Vec<String>,
-    /// Of a reference: where the columns of the other table are in its key.
+    /// For a reference: positions of the other table's columns in its key.
     parent_columns: Option<Vec<Option<usize>>>,
 }
 
@@ -237,7 +237,7 @@ fn parent_places(namespace: &Namespace, database: &Arc<str>, reference: &Referen
     reference.parent_columns.iter().map(place).collect()
 }
 
-/// The columns with which a row about a constraint begins.
+/// Returns the columns with which a row about a constraint begins.
 fn constraint_row(table: &[String; 3], name: &str) -> Vec<Value> {
     let [database, schema, table] = table;
     [database, schema, name, database, schema, table].map(text).to_vec()
@@ -303,7 +303,7 @@ fn sequences(namespace: &Namespace) -> Vec<Vec<Value>> {
     sequences.collect()
 }
 
-/// Name, type, whether NULL can occur, and default or expression of each column of an object.
+/// Name, type, nullability, and default or expression of a column of an object.
 type ListedColumn = (String, Option<SqlType>, bool, Option<String>);
 
 fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<Value>> {
@@ -324,7 +324,7 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
                 };
                 rules.visible(&table.schema).iter().map(column).collect()
             }
-            // What a view refers to may be gone; then its columns aren't known.
+            // Objects that a view refers to may no longer exist; then its columns aren't known.
             CatalogEntry::View(view) => match view_columns(&database, &view) {
                 Ok(columns) => {
                     columns.into_iter().map(|(name, ty, nullable)| (name, Some(ty), nullable, None)).collect()
@@ -365,7 +365,7 @@ fn text_or_null(known: Option<&str>) -> Value {
     known.map_or(Value::Null, text)
 }
 
-/// Digits of the fractions of seconds.
+/// Returns the number of digits in fractions of seconds.
 fn fraction_digits(ty: &SqlType) -> Option<i128> {
     match ty {
         SqlType::Time | SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval => Some(6),

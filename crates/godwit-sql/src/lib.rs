@@ -1,4 +1,4 @@
-//! Statements from text to planned statements.
+//! From SQL text to planned statements.
 //!
 //! ```text
 //! text ── godwit_syntax ──► tree ── godwit_bind ──► plan ── godwit_optimize ──► plan ──► Statement
@@ -12,7 +12,7 @@
 //! prepared.rs   PREPARE, EXECUTE
 //! ```
 //!
-//! Of every `Join` in a finished plan the **right input is the build side**, the left one the probe side.
+//! In every `Join` of a finished plan, the **right input is the build side** and the left one the probe side.
 #![forbid(unsafe_code)]
 
 mod alter;

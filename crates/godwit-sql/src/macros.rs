@@ -1,4 +1,4 @@
-//! CREATE MACRO: names for expressions and queries, which the catalog keeps as text.
+//! CREATE MACRO: names for expressions and queries, which the catalog stores as text.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::environment::StatementNames;
 use crate::{Definition, ParsedStatement, Planner, Statement};
 
 impl Planner {
-    /// The body is bound by each statement that calls the macro: its parameters aren't known before.
+    /// Creates a macro. Its body is bound by each statement that calls it, since its parameters aren't known before.
     pub(crate) fn create_macro(&self, create: &ast::CreateMacro, parsed: &ParsedStatement) -> Result<Statement> {
         let name = self.namespace().new_name(&WrittenName::of(&create.name)?, create.temporary)?;
         let own = split_name(&name.name).1;
@@ -30,14 +30,14 @@ impl Planner {
         Ok(Statement::Definition(Definition::CreateMacro { name, definition, or_replace, if_not_exists }))
     }
 
-    /// The macros of these names; fails if one is missing that must exist.
+    /// Returns the macros of these names; fails if a required one is missing.
     pub(crate) fn macros_named(&self, names: &[WrittenName], if_exists: bool, span: Span) -> Result<Vec<ObjectName>> {
         let find = |name: &WrittenName| self.namespace().find_macro(name.parts()).map(|(found, _)| found);
         all_found("macro", names, if_exists, find).map_err(|error| error.at_span(span))
     }
 }
 
-/// The objects of a kind with these names; fails if one is missing that must exist.
+/// Returns the objects of a kind with these names; fails if a required one is missing.
 pub(crate) fn all_found(
     kind: &str,
     names: &[WrittenName],
@@ -55,7 +55,7 @@ pub(crate) fn all_found(
     Ok(found)
 }
 
-/// A macro of the catalog as the binder takes it.
+/// Returns a macro of the catalog as the binder takes it.
 pub(crate) fn bound_macro(definition: &MacroDefinition, environment: StatementNames) -> Option<Macro> {
     let ast::Statement::CreateMacro(tree) = stored::statement(&definition.statement).ok()? else { return None };
     let name = split_name(&definition.name).1;

@@ -1,4 +1,4 @@
-//! A script as statements.
+//! Splitting a script into statements.
 
 use std::ops::Range;
 use std::path::Path;
@@ -20,19 +20,19 @@ pub struct ParsedStatement {
     pub(crate) statement: Statement,
 }
 
-/// What a statement does to the database.
+/// The effect of a statement on the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Nothing.
     Read,
     /// Changes rows, tables or views.
     Change,
-    /// Nothing itself: `BEGIN`, `COMMIT` and so on, and what runs other statements.
+    /// None by itself: `BEGIN`, `COMMIT` and so on, and statements that run others.
     Control,
 }
 
 impl ParsedStatement {
-    /// What the statement does to the database.
+    /// Returns the statement's effect on the database.
     pub fn access(&self) -> Access {
         match &self.statement {
             Statement::Copy(copy) if copy.direction == CopyDirection::To => Access::Read,
@@ -86,13 +86,13 @@ impl ParsedStatement {
         }
     }
 
-    /// A statement within this one.
+    /// Returns a statement that is part of this one.
     pub(crate) fn part(&self, statement: Statement, span: Span) -> Self {
         let range = span.start as usize..span.end as usize;
         Self { script: Arc::clone(&self.script), range, depth: self.depth, statement }
     }
 
-    /// The statements that several changes in one stand for: ALTER TABLE and TRUNCATE with a list.
+    /// Splits a statement that makes several changes: ALTER TABLE and TRUNCATE with a list.
     pub fn steps(&self) -> Option<Vec<Self>> {
         let steps: Vec<Statement> = match &self.statement {
             Statement::AlterTable(alter) if alter.actions.len() > 1 => {
@@ -109,7 +109,7 @@ impl ParsedStatement {
         Some(steps.into_iter().map(|statement| Self { statement, ..self.clone() }).collect())
     }
 
-    /// The statement's text, without the semicolon.
+    /// Returns the statement's text, without the semicolon.
     pub fn text(&self) -> &str {
         &self.script[self.range.clone()]
     }
@@ -128,7 +128,7 @@ impl ParsedStatement {
         }
     }
 
-    /// Where the statement is in the script, in bytes.
+    /// Returns the byte range of the statement in the script.
     pub fn range(&self) -> Range<usize> {
         self.range.clone()
     }

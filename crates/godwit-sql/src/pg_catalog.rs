@@ -1,4 +1,4 @@
-//! `pg_catalog`: what PostgreSQL's clients ask of the current database. Views over these tables are in
+//! `pg_catalog`: the current database as PostgreSQL's clients query it. Views over these tables are in
 //! [`crate::built_in_views`], functions in [`crate::built_in_macros`].
 //!
 //! | table | a row for each |
@@ -9,13 +9,13 @@
 //! | `pg_attrdef` | default of a column |
 //! | `pg_constraint` | key, reference and check |
 //! | `pg_index` | key and requested index |
-//! | `pg_type`, `pg_enum` | type of PostgreSQL's that a column may have, ENUM; label of one |
+//! | `pg_type`, `pg_enum` | PostgreSQL type that a column may have, ENUM; label of one |
 //! | `pg_description` | comment |
 //! | `pg_database` | database of the session |
 //! | `pg_proc` | function |
 //!
-//! Numbers of objects are hashes of their names: the same in each statement and after each start. Types have
-//! PostgreSQL's numbers.
+//! OIDs of objects are hashes of their names, so they are the same in each statement and after each start. Types have
+//! PostgreSQL's OIDs.
 
 use std::sync::Arc;
 
@@ -26,19 +26,19 @@ use godwit_vector::sql::type_of_field;
 
 use crate::information_schema::ViewColumns;
 
-/// The schema of these tables.
+/// Schema of these tables.
 pub(crate) const PG_CATALOG: &str = "pg_catalog";
 
-/// The owner of everything.
+/// Owner of everything.
 const OWNER: i64 = 10;
 
-/// The first number of objects that users make.
+/// First OID of user-defined objects.
 const FIRST_OID: u32 = 16_384;
 
-/// Schemas that are always there, with PostgreSQL's numbers.
+/// Built-in schemas, with PostgreSQL's OIDs.
 const SYSTEM_SCHEMAS: [(i64, &str); 2] = [(11, PG_CATALOG), (13_000, crate::INFORMATION_SCHEMA)];
 
-/// What the words of a column are.
+/// Type of a column's values.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -51,17 +51,17 @@ use Kind::{Flag, Number, Numbers, Text};
 
 type Columns = &'static [(&'static str, Kind)];
 
-/// What the rows are made from.
+/// Sources of the rows.
 pub(crate) struct Source<'s> {
     pub namespace: &'s Namespace,
     pub view_columns: ViewColumns<'s>,
-    /// Names of functions, with whether they are aggregates.
+    /// Returns the names of functions, with whether they are aggregates.
     pub functions: &'s dyn Fn() -> Vec<(String, bool)>,
-    /// The types of the current database: full names and definitions.
+    /// Returns the types of the current database: full names and definitions.
     pub user_types: &'s dyn Fn() -> Vec<(String, SqlType)>,
 }
 
-/// The rows of a table of the schema; `None` if there is no such table.
+/// Returns the rows of a table of the schema; `None` if there is no such table.
 pub(crate) fn rows(source: &Source<'_>, table: &str) -> Option<Rows> {
     let (columns, rows): (Columns, _) = match table {
         "pg_namespace" => {
@@ -208,7 +208,7 @@ const DATABASE: Columns = &[
     ("datacl", Text),
 ];
 
-/// A type of PostgreSQL's: number, name, bytes, category, number of its array type, and what `format_type` says.
+/// PostgreSQL types: OID, name, bytes, category, OID of the array type, and result of `format_type`.
 pub(crate) const TYPES: [(i64, &str, i64, &str, i64, &str); 23] = [
     (16, "bool", 1, "B", 1000, "boolean"),
     (17, "bytea", -1, "U", 1001, "bytea"),
@@ -259,7 +259,7 @@ impl Relation {
         }
     }
 
-    /// The number of a column of a table, from 1.
+    /// Returns the number of a column of a table, from 1.
     fn position(&self, column: &str) -> Value {
         let CatalogEntry::Table(table) = &self.entry else { return Value::Null };
         let columns = self.rules().visible(&table.schema);
@@ -271,7 +271,7 @@ impl Relation {
         Value::List(columns.iter().map(|column| self.position(column)).collect())
     }
 
-    /// Keys and requested indexes: name, columns, whether it is a key, and whether that is the primary one.
+    /// Returns keys and requested indexes: name, columns, whether it is a key, and whether it is the primary key.
     fn indexes(&self) -> Vec<(String, Vec<String>, bool, bool)> {
         let rules = self.rules();
         let keys = rules.keys.into_iter().map(|key| (key.name, key.columns, true, key.is_primary));
@@ -283,7 +283,7 @@ impl Relation {
     }
 }
 
-/// A column: name, type, whether NULL can occur, and default.
+/// A column: name, type, nullability, and default.
 type Column = (String, SqlType, bool, Option<String>);
 
 impl Source<'_> {
@@ -344,7 +344,7 @@ impl Source<'_> {
         match &relation.entry {
             CatalogEntry::Table(table) => columns_of_table(table, &relation.rules()),
             CatalogEntry::View(view) => {
-                // What a view refers to may be gone; then its columns aren't known.
+                // Objects that a view refers to may no longer exist; then its columns aren't known.
                 let columns = (self.view_columns)(&relation.database, view).unwrap_or_default();
                 columns.into_iter().map(|(name, ty, nullable)| (name, ty, nullable, None)).collect()
             }
@@ -474,7 +474,7 @@ impl Source<'_> {
         rows
     }
 
-    /// The schemas of ENUM types, and these.
+    /// Returns the ENUM types, with their schemas.
     fn enums(&self) -> Vec<(String, Arc<EnumType>)> {
         let types = (self.user_types)().into_iter().filter_map(|(full, ty)| match ty {
             SqlType::Enum(labels) => Some((split_name(&full).0, labels)),
@@ -573,7 +573,7 @@ impl Source<'_> {
     }
 }
 
-/// What `pg_class` counts.
+/// Counts shown by `pg_class`.
 struct Counts {
     columns: usize,
     checks: usize,
@@ -615,12 +615,12 @@ fn class_row(relation: &Relation, oid: i64, name: &str, kind: &str, counts: &Cou
     ]
 }
 
-/// What `pg_constraint` says of a constraint.
+/// A constraint as shown by `pg_constraint`.
 struct Constraint<'c> {
     name: &'c str,
     kind: &'c str,
     index: i64,
-    /// Of a reference: the other table, and its columns.
+    /// For a reference: the other table, and its columns.
     parent: Option<(i64, Value)>,
     columns: Value,
     definition: String,
@@ -660,7 +660,7 @@ fn columns_of_table(table: &TableDefinition, rules: &TableRules) -> Vec<Column> 
     rules.visible(&table.schema).iter().map(column).collect()
 }
 
-/// PostgreSQL's number of a type.
+/// Returns PostgreSQL's OID of a type.
 fn type_oid(ty: &SqlType, database: &str) -> i64 {
     match ty {
         SqlType::Boolean => 16,
@@ -689,7 +689,7 @@ fn type_oid(ty: &SqlType, database: &str) -> i64 {
     }
 }
 
-/// PostgreSQL's name of a type.
+/// Returns PostgreSQL's name of a type.
 pub(crate) fn type_name(ty: &SqlType) -> &str {
     match ty {
         SqlType::Enum(labels) if !labels.name.is_empty() => &labels.name,
@@ -701,12 +701,12 @@ pub(crate) fn type_name(ty: &SqlType) -> &str {
     }
 }
 
-/// How many lists a type is within each other.
+/// Returns the nesting depth of a list type.
 fn dimensions(ty: &SqlType) -> i64 {
     ty.element().map_or(0, |element| 1 + dimensions(element))
 }
 
-/// What PostgreSQL keeps of a type besides its number.
+/// Returns PostgreSQL's type modifier.
 fn modifier(ty: &SqlType) -> i64 {
     match ty {
         SqlType::Decimal { precision, scale } => (i64::from(*precision) << 16 | i64::from(*scale)) + 4,
@@ -722,11 +722,11 @@ fn oid_of_enum(database: &str, name: &str) -> i64 {
     oid(&[database, name, "type"])
 }
 
-/// The number of the object with this name: a hash (Fowler, Noll, Vo, 1991) that isn't one of the system's numbers.
+/// Returns the OID of the object with this name: a hash (Fowler, Noll, Vo, 1991) outside the range of system OIDs.
 fn oid(name: &[&str]) -> i64 {
     const BASIS: u32 = 0x811c_9dc5;
     const PRIME: u32 = 0x0100_0193;
-    // No byte of UTF-8 is 0xff.
+    // 0xff never occurs in UTF-8.
     let bytes = name.iter().flat_map(|part| part.bytes().chain([0xff]));
     let hash = bytes.fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME));
     i64::from(FIRST_OID + hash % (i32::MAX as u32 - FIRST_OID))

@@ -1,4 +1,4 @@
-//! Statements to plans.
+//! Planning of statements.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use crate::{
     Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement, TransactionStep,
 };
 
-/// Plans statements against the names that they see. Cheap to make and safe to share; a plan is a snapshot of them.
+/// Plans statements against the names that they see. Cheap to create and safe to share; plans are made against a
+/// snapshot of the names.
 #[derive(Clone)]
 pub struct Planner {
     namespace: Namespace,
@@ -30,29 +31,29 @@ pub struct Planner {
     session: SessionValues,
     /// Types of the first parameters, by number.
     parameter_types: Vec<SqlType>,
-    /// Plans may run over later versions of the tables that they are made for.
+    /// Plans may run over later versions of the tables for which they are made.
     pub(crate) outlives_rows: bool,
     /// Fails once the statement has been cancelled.
     pub(crate) interrupt: Interrupt,
     /// Reads rows that planning depends on.
     pub(crate) read_rows: Option<ReadRows>,
-    /// The results of writes in the statement's WITH, by their places.
+    /// Results of writes in the statement's WITH, by their positions.
     pub(crate) written: Vec<(Span, Written)>,
 }
 
 /// Called while a statement is planned; fails once it has been cancelled.
 pub type Interrupt = Arc<dyn Fn() -> Result<()> + Send + Sync>;
 
-/// Runs a plan while a statement is planned: its distinct rows, or an error if there are more than this many.
+/// Runs a plan while a statement is planned; returns its distinct rows, or an error if there are more than this many.
 pub type ReadRows = Arc<dyn Fn(&Plan, usize) -> Result<TextRows> + Send + Sync>;
 
-/// Never cancelled.
+/// Returns an interrupt that never fails.
 fn uninterrupted() -> Interrupt {
     Arc::new(|| Ok(()))
 }
 
 impl Planner {
-    /// A planner that finds tables by name first, then by path.
+    /// Creates a planner that finds tables by name first, then by path.
     pub fn new(namespace: Namespace, resolver: Arc<dyn TableResolver>) -> Self {
         Self {
             namespace,
@@ -68,25 +69,25 @@ impl Planner {
         }
     }
 
-    /// The same planner with these functions for FROM, besides those that read files.
+    /// Returns the same planner with these table functions, besides those that read files.
     #[must_use]
     pub fn with_table_functions(mut self, functions: TableFunctions) -> Self {
         self.functions = functions;
         self
     }
 
-    /// The functions for FROM: names, and what they take.
+    /// Lists the table functions: names and parameters.
     pub fn table_functions(&self) -> Vec<(&'static str, String)> {
         let unnest = ("unnest", "unnest(list, …)".to_owned());
         table_function_signatures(&self.functions).chain([unnest]).collect()
     }
 
-    /// The macros that are always there and give values: names, and what they take.
+    /// Lists the built-in macros that return values: names and parameters.
     pub fn built_in_macros() -> Vec<(&'static str, String)> {
         built_in_macros::signatures(false).collect()
     }
 
-    /// The same planner over other names.
+    /// Returns the same planner over other names.
     #[must_use]
     pub fn on(&self, namespace: Namespace) -> Self {
         let (resolver, functions) = (self.resolver.clone(), self.functions.clone());
@@ -105,52 +106,52 @@ impl Planner {
         }
     }
 
-    /// The same planner with joins in another order.
+    /// Returns the same planner with another join order.
     #[must_use]
     pub fn with_join_order(mut self, order: JoinOrder) -> Self {
         self.join_order = order;
         self
     }
 
-    /// The same planner for statements of a session with these values.
+    /// Returns the same planner for statements of a session with these values.
     #[must_use]
     pub fn with_session(mut self, session: SessionValues) -> Self {
         self.session = session;
         self
     }
 
-    /// The values of the session.
+    /// Returns the values of the session.
     pub fn session(&self) -> &SessionValues {
         &self.session
     }
 
-    /// The same planner, which gives up when `interrupt` fails.
+    /// Returns the same planner, which gives up when `interrupt` fails.
     #[must_use]
     pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
         self.interrupt = interrupt;
         self
     }
 
-    /// The same planner, which may read rows while it plans.
+    /// Returns the same planner, which may read rows while planning.
     #[must_use]
     pub fn with_rows(mut self, read_rows: ReadRows) -> Self {
         self.read_rows = Some(read_rows);
         self
     }
 
-    /// How it orders joins.
+    /// Returns how it orders joins.
     pub fn join_order(&self) -> JoinOrder {
         self.join_order
     }
 
-    /// The same planner, for a statement whose first parameters have these types.
+    /// Returns the same planner for a statement whose first parameters have these types.
     #[must_use]
     pub fn with_parameter_types(mut self, types: &[SqlType]) -> Self {
         self.parameter_types = types.to_vec();
         self
     }
 
-    /// The same planner for plans that stay right when rows come and go, as long as no definition changes.
+    /// Returns the same planner for plans that stay valid when rows change, as long as no definition does.
     #[must_use]
     pub fn outliving_rows(mut self) -> Self {
         (self.outlives_rows, self.read_rows) = (true, None);
@@ -166,7 +167,7 @@ impl Planner {
         binder
     }
 
-    /// What names mean to statements.
+    /// Returns the names that statements see.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }
@@ -223,7 +224,7 @@ impl Planner {
                 name: plain(&detach.name),
                 if_exists: detach.if_exists,
             })),
-            // Deleted rows are removed by checkpoints; statistics are kept at all times.
+            // Checkpoints remove deleted rows; statistics are always kept up to date.
             Tree::Checkpoint(_) | Tree::Vacuum(_) => Ok(Statement::Session(SessionStatement::Checkpoint)),
             Tree::Analyze(_) => Ok(Statement::Definition(Definition::Nothing)),
             Tree::MergeDelta(merge) => {
@@ -249,7 +250,7 @@ impl Planner {
         }
     }
 
-    /// A statement that may begin with WITH.
+    /// Plans a statement that may begin with WITH.
     pub(crate) fn rows_statement(&self, statement: &ast::Statement) -> Result<Statement> {
         use ast::Statement as Tree;
         match statement {
@@ -270,7 +271,7 @@ impl Planner {
         self.statement_names().unknown_table(name)
     }
 
-    /// The objects of these names, or where they would be.
+    /// Returns the objects of these names, or where they would be.
     pub(crate) fn named(&self, written: &[WrittenName], if_exists: bool) -> Result<Vec<ObjectName>> {
         let mut names = Vec::new();
         for written in written {
@@ -283,7 +284,7 @@ impl Planner {
         Ok(names)
     }
 
-    /// Plans a query given as text whose rows go to a file.
+    /// Plans a query, given as text, whose rows go to a file.
     pub fn plan_copy(&self, sql: &str, path: &str, options: &[CopyOption]) -> Result<Arc<Plan>> {
         let parsed = self.parse(sql)?;
         match parsed.first().map(|parsed| (&parsed.statement, parsed.depth)) {
@@ -292,7 +293,7 @@ impl Planner {
         }
     }
 
-    /// Plans a query given as text: parse, bind, optimize. Fails unless it is exactly one query.
+    /// Plans a query given as text: parses, binds, and optimizes it. Fails unless it is exactly one query.
     pub fn plan_query(&self, sql: &str) -> Result<Arc<Plan>> {
         let parsed = self.parse(sql)?;
         let [statement] = parsed.as_slice() else {

@@ -27,7 +27,7 @@ impl Planner {
 }
 
 impl ParsedStatement {
-    /// Fails if it can't be prepared: statements about the session or its transaction.
+    /// Fails if the statement can't be prepared, as statements about the session or its transaction can't.
     pub fn check_preparable(&self) -> Result<()> {
         use ast::Statement as Tree;
         match &self.statement {

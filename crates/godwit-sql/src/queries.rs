@@ -21,11 +21,11 @@ use crate::{ExplainOptions, Interrupt, JoinOrder, Planner, QueryStatement, State
 const STANDARD_INPUT: &str = "/dev/stdin";
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 
-/// Levels of the deepest plan. Each of them is an operator, and may hold memory.
+/// Maximum number of levels of a plan. Each is an operator and may hold memory.
 const PLAN_LEVELS_MAX: usize = 2_500;
 
 impl Planner {
-    /// What names mean to the statements that our binder binds.
+    /// Returns the names seen by the statements of our binder.
     pub(crate) fn statement_names(&self) -> Arc<StatementNames> {
         let (namespace, resolver) = (self.namespace().clone(), self.resolver.clone());
         let names = StatementNames::new(namespace, resolver, self.functions.clone(), self.session().clone());
@@ -35,7 +35,7 @@ impl Planner {
         Arc::new(names.with_written(&self.written).with_reader(reader))
     }
 
-    /// The optimized plan of a query.
+    /// Returns the optimized plan of a query.
     pub(crate) fn planned(&self, query: &Query) -> Result<Arc<Plan>> {
         let names = self.statement_names();
         let mut binder = self.binder(&names);
@@ -43,12 +43,12 @@ impl Planner {
         self.optimized(binder.plan, &names)
     }
 
-    /// The same for a result set, in which labels of ENUMs are texts.
+    /// Does the same for a result set, in which ENUM labels are strings.
     pub(crate) fn shown(&self, query: &Query) -> Result<Arc<Plan>> {
         self.shown_as(query, SqlType::with_text_for_labels)
     }
 
-    /// The plan of a query whose rows go to a file. CSV has only texts, which casts read back.
+    /// Plans a query whose rows go to a file. CSV has only text, which casts read back.
     pub(crate) fn copied(&self, query: &Query, path: &str, options: &[CopyOption]) -> Result<Arc<Plan>> {
         let is_csv = is_of_format(path, options, &["csv", "tsv"]);
         let text =
@@ -64,7 +64,7 @@ impl Planner {
         self.optimized(binder.plan, &names)
     }
 
-    /// The optimized plan of a bound one.
+    /// Optimizes a bound plan.
     pub(crate) fn optimized(&self, plan: Plan, names: &StatementNames) -> Result<Arc<Plan>> {
         self.optimizer().optimized(plan, names)
     }
@@ -88,7 +88,7 @@ impl Planner {
         Ok(Statement::Query(QueryStatement::Explain { options, plan }))
     }
 
-    /// The plan of the rows that a statement would write.
+    /// Plans the rows that a statement would write.
     fn plan_of_write(&self, statement: &ast::Statement) -> Result<Arc<Plan>> {
         let planned = match statement {
             ast::Statement::Insert(insert) => Some(self.planned_insert(insert)?),
@@ -103,7 +103,7 @@ impl Planner {
         plan.ok_or_else(|| Error::unsupported("EXPLAIN of a statement without a plan"))
     }
 
-    /// COPY, in either direction.
+    /// Plans COPY, in either direction.
     pub(crate) fn copy(&self, copy: &ast::Copy) -> Result<Statement> {
         let mut options = copy_options(&copy.options)?;
         let path = match (&copy.path, copy.direction) {
@@ -130,7 +130,7 @@ impl Planner {
     }
 }
 
-/// Does the option FORMAT, or else the path, name one of these formats?
+/// Returns true if the option FORMAT, or otherwise the path, names one of these formats.
 pub(crate) fn is_of_format(path: &str, options: &[CopyOption], formats: &[&str]) -> bool {
     let named = options.iter().find(|option| option.name == "format").and_then(CopyOption::word);
     let path = path.to_lowercase();
@@ -156,7 +156,7 @@ fn explain_options(analyze: bool, options: &[ast::StatementOption]) -> Result<Ex
     Ok(explain)
 }
 
-/// How plans are optimized.
+/// Settings for optimizing plans.
 pub(crate) struct Optimizer {
     join_order: JoinOrder,
     trust_ranges: bool,
@@ -181,7 +181,7 @@ impl Optimizer {
     }
 }
 
-/// `SELECT * FROM function(arguments)`.
+/// Builds `SELECT * FROM function(arguments)`.
 pub(crate) fn query_of_call(statement: &ast::CallStatement) -> Query {
     let span = statement.span;
     let call = Box::new(statement.call.clone());
@@ -191,7 +191,7 @@ pub(crate) fn query_of_call(statement: &ast::CallStatement) -> Query {
     select_query(vec![ast::SelectItem { expr: star, alias: None }], relation, span)
 }
 
-/// `SELECT columns FROM table`.
+/// Builds `SELECT columns FROM table`.
 fn table_query(name: ast::ObjectName, columns: Vec<ast::Ident>) -> Query {
     let span = name.span;
     if columns.is_empty() {
@@ -205,7 +205,7 @@ fn table_query(name: ast::ObjectName, columns: Vec<ast::Ident>) -> Query {
     select_query(columns.into_iter().map(item).collect(), relation, span)
 }
 
-/// Has the rows of a partition come together, so that few files are open at once, unless the query has an order of its own.
+/// Orders rows by partition, so that few files are open at once, unless the query has its own order.
 fn order_by_partition(query: &mut Query, options: &[CopyOption]) {
     let partition_by = options.iter().find(|option| option.name == "partition_by");
     let Some(columns) = partition_by.filter(|option| option.word() != Some("*")).and_then(|option| option.texts().ok())
@@ -224,7 +224,7 @@ fn order_by_partition(query: &mut Query, options: &[CopyOption]) {
     query.order_by = Some(ast::OrderBy::Exprs(columns.iter().map(key).collect()));
 }
 
-/// `SELECT projection FROM relation`.
+/// Builds `SELECT projection FROM relation`.
 fn select_query(projection: Vec<ast::SelectItem>, relation: TableFactor, span: Span) -> Query {
     let from = vec![TableWithJoins { relation, joins: Vec::new() }];
     let select = ast::Select { from, ..ast::Select::of(projection, span) };

@@ -1,5 +1,5 @@
-//! `CREATE SEQUENCE`, `ALTER SEQUENCE`, and the functions of sequences: `nextval`, `currval` and `setval` know the names of the statement
-//! which calls them.
+//! `CREATE SEQUENCE`, `ALTER SEQUENCE`, and the functions of sequences: `nextval`, `currval` and `setval` know the
+//! names that the calling statement sees.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Planner {
         Ok(Statement::Definition(Definition::CreateSequence { name, definition, or_replace, if_not_exists }))
     }
 
-    /// `ALTER SEQUENCE`: another definition of the same name.
+    /// Plans `ALTER SEQUENCE`: another definition under the same name.
     pub(crate) fn alter_sequence(
         &self,
         alter: &ast::AlterObject,
@@ -38,16 +38,16 @@ impl Planner {
     }
 }
 
-/// What the options of a statement say.
+/// Options of a statement.
 #[derive(Default)]
 struct Given {
     increment: Option<i64>,
     start: Option<i64>,
-    /// `Some(None)`: NO MINVALUE.
+    /// Minimum; `Some(None)`: NO MINVALUE.
     min: Option<Option<i64>>,
     max: Option<Option<i64>>,
     cycle: Option<bool>,
-    /// `Some(None)`: at the start.
+    /// Number to restart at; `Some(None)`: the start.
     restart: Option<Option<i64>>,
 }
 
@@ -74,12 +74,12 @@ impl Given {
     }
 }
 
-/// The ends of a sequence that has none of its own.
+/// Returns the default bounds of a sequence.
 fn ends(increment: i64) -> (i64, i64) {
     if increment > 0 { (1, i64::MAX) } else { (i64::MIN, -1) }
 }
 
-/// A sequence by the options of `CREATE SEQUENCE`.
+/// Defines a sequence by the options of `CREATE SEQUENCE`.
 pub(crate) fn definition(name: &str, options: &[ast::SequenceOption]) -> Result<SequenceDefinition> {
     let given = Given::of(options, false)?;
     let increment = given.increment.unwrap_or(1);
@@ -91,7 +91,7 @@ pub(crate) fn definition(name: &str, options: &[ast::SequenceOption]) -> Result<
     checked(SequenceDefinition { name, start, increment, min, max, cycle, is_owned: false, comments })
 }
 
-/// A sequence with other options, and the number at which it goes on; `None`: there are no more.
+/// Returns a sequence with other options, and its next number; `None` if it is exhausted.
 fn altered(sequence: &Sequence, options: &[ast::SequenceOption]) -> Result<(SequenceDefinition, Option<i64>)> {
     let (given, before) = (Given::of(options, true)?, sequence.definition().clone());
     let increment = given.increment.unwrap_or(before.increment);
@@ -114,7 +114,7 @@ fn altered(sequence: &Sequence, options: &[ast::SequenceOption]) -> Result<(Sequ
     }
 }
 
-/// The definition, if it is possible.
+/// Returns the definition, if it is valid.
 fn checked(definition: SequenceDefinition) -> Result<SequenceDefinition> {
     let SequenceDefinition { name, start, increment, min, max, .. } = &definition;
     let wrong = |what: String| Err(Error::user(format!("the sequence {name}: {what}")));
@@ -127,10 +127,10 @@ fn checked(definition: SequenceDefinition) -> Result<SequenceDefinition> {
     }
 }
 
-/// What a function does with a sequence, given the arguments behind its name.
+/// A function's operation on a sequence, given the arguments after its name.
 type OfSequence = fn(&Namespace, &str, &[Value]) -> Result<i64>;
 
-/// `nextval(name)`, `currval(name)` and `setval(name, number[, is taken])` for statements that see these names.
+/// Returns `nextval(name)`, `currval(name)` and `setval(name, number[, is taken])` for statements that see these names.
 pub(crate) fn functions(namespace: &Namespace) -> [RowFunction; 4] {
     let function = |name: &'static str, more: &[SqlType], compute: OfSequence| {
         let (checked, called) = (namespace.clone(), namespace.clone());
@@ -207,7 +207,7 @@ fn find(namespace: &Namespace, name: &str) -> Result<(ObjectName, Arc<Sequence>)
     }
 }
 
-/// The number of an option, perhaps with a sign.
+/// Returns the number of an option, which may have a sign.
 fn integer(value: &ast::Expr) -> Result<i64> {
     let wrong = || Error::user(format!("{value} is no integer of 64 bits")).at_span(value.span);
     let digits = |value: &ast::Expr| match &value.kind {

@@ -1,4 +1,4 @@
-//! Statements about the session and its transactions: no rows, no definitions.
+//! Statements about the session and its transactions, without rows or definitions.
 
 use godwit_common::{Error, Result, Span};
 use godwit_syntax::ast::{
@@ -31,7 +31,7 @@ impl Planner {
         }
     }
 
-    /// `SHOW t` describes a table or view; other names are those of settings.
+    /// Returns true if `SHOW t` describes a table or view; other names are those of settings.
     fn is_table(&self, name: &ast::ObjectName) -> Result<bool> {
         let found = self.namespace().find(WrittenName::of(name)?.parts());
         Ok(matches!(found, Some((_, CatalogEntry::Table(_) | CatalogEntry::View(_)))))
@@ -73,7 +73,7 @@ pub(crate) fn pragma_setting(pragma: &ast::Pragma, parsed: &ParsedStatement) -> 
     }
 }
 
-/// The value of a setting: a text without its quotes, or what was written.
+/// Returns the value of a setting: a string without its quotes, or the text as written.
 fn setting_text(value: &Expr, parsed: &ParsedStatement) -> String {
     match &value.kind {
         ExprKind::Literal(Literal::String(text)) => text.to_string(),
@@ -120,7 +120,7 @@ pub(crate) fn begin_transaction(begin: &ast::Begin) -> Result<Statement> {
         match mode {
             TransactionMode::ReadOnly => is_read_only = true,
             TransactionMode::ReadWrite => is_read_only = false,
-            // A snapshot satisfies these levels.
+            // A snapshot satisfies these isolation levels.
             TransactionMode::ReadUncommitted | TransactionMode::ReadCommitted | TransactionMode::RepeatableRead => {}
             TransactionMode::Serializable => {
                 let error = Error::unsupported("the isolation level SERIALIZABLE").at_span(*span);
@@ -138,7 +138,7 @@ pub(crate) fn reset_setting(reset: &ast::Reset) -> Result<Statement> {
     session(SessionStatement::Reset { name: reset.name.as_ref().map(|name| name.to_string().to_lowercase()) })
 }
 
-/// The options of COPY and EXPORT.
+/// Returns the options of COPY and EXPORT.
 pub(crate) fn copy_options(options: &[StatementOption]) -> Result<Vec<CopyOption>> {
     let option = |option: &StatementOption| {
         let value = match &option.value {
@@ -152,7 +152,8 @@ pub(crate) fn copy_options(options: &[StatementOption]) -> Result<Vec<CopyOption
     options.iter().map(option).collect()
 }
 
-/// The value of an option: a word, several in parentheses or brackets, or words by name in braces; `*` stands for all.
+/// Returns the value of an option: a word, several in parentheses or brackets, or words by name in braces; `*` stands
+/// for all.
 fn option_value(value: &Expr) -> Option<OptionValue> {
     let all = |values: &[Expr]| values.iter().map(option_text).collect::<Option<Vec<_>>>().map(OptionValue::List);
     match &value.kind {
@@ -166,7 +167,7 @@ fn option_value(value: &Expr) -> Option<OptionValue> {
     }
 }
 
-/// The value of an option as text.
+/// Returns the value of an option as text.
 pub(crate) fn option_text(value: &Expr) -> Option<String> {
     match &value.kind {
         ExprKind::Literal(Literal::Number(digits)) => Some(digits.to_string()),

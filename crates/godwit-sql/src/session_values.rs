@@ -1,4 +1,4 @@
-//! Session state that statements see besides names: variables and the time zone.
+//! Session state visible to statements, besides names: variables and the time zone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use godwit_types::{SqlType, TimeZone, Value};
 
 use crate::{Planner, SessionStatement, Statement};
 
-/// Values of a session that are constants of its plans. Whoever keeps a plan keeps these, too.
+/// Session values that are constants in its plans. Whoever keeps a plan keeps these as well.
 #[derive(Debug, Clone, Default)]
 pub struct SessionValues {
     /// Variables by name, in lower case.
     pub variables: Arc<BTreeMap<String, (Value, SqlType)>>,
-    /// The zone in which moments are shown, and in which times without a zone are read as moments.
+    /// Time zone in which instants are shown, and in which times without a zone are interpreted.
     pub time_zone: TimeZone,
 }
 
 impl SessionValues {
-    /// True if nothing was set between the two.
+    /// Returns true if nothing was set between the two.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.variables, &other.variables) && self.time_zone == other.time_zone
     }
@@ -28,7 +28,7 @@ impl SessionValues {
 impl Planner {
     pub(crate) fn set_variable(&self, set: &ast::SetVariable) -> Result<Statement> {
         let name = set.name.text.to_lowercase();
-        // A variable that isn't set is NULL, too.
+        // A variable that isn't set is NULL as well.
         if matches!(set.value.kind, ExprKind::Literal(Literal::Null)) {
             return Ok(Statement::Session(SessionStatement::ResetVariable { name }));
         }

@@ -19,11 +19,11 @@ use crate::{ExplainOptions, ParsedStatement, TracedQuery, WritePlan};
 pub struct AttachPlan {
     /// Its file, a folder of Parquet files, or `:memory:`.
     pub path: String,
-    /// The name that it is to have; `None`: that of its file.
+    /// Name of the attached database; `None`: that of its file.
     pub name: Option<String>,
-    /// It is opened for reading only.
+    /// Whether it is opened read-only.
     pub is_read_only: bool,
-    /// An existing database of that name isn't an error.
+    /// Whether an existing database of that name is accepted.
     pub if_not_exists: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct AttachPlan {
 pub enum TransactionStep {
     /// `BEGIN`, `START TRANSACTION`.
     Begin {
-        /// `READ ONLY`: nothing but temporary tables is changed.
+        /// `READ ONLY`: only temporary tables may be changed.
         is_read_only: bool,
     },
     /// `COMMIT`, `END`.
@@ -47,7 +47,7 @@ pub enum TransactionStep {
     RollbackTo(String),
 }
 
-/// Columns of rows: dense, of the natural types.
+/// Columns of rows: dense, of their natural types.
 #[derive(Clone)]
 pub struct ListedRows(pub Vec<Vector>);
 
@@ -57,7 +57,7 @@ impl fmt::Debug for ListedRows {
     }
 }
 
-/// A planned statement. The planner changes nothing: the caller applies what isn't a query. Every match on it and its
+/// A planned statement. The planner changes nothing: the caller applies anything but queries. Every match on it and its
 /// families is exhaustive, so that a new statement can't slip through as a read.
 #[derive(Debug, Clone)]
 pub enum Statement {
@@ -65,9 +65,9 @@ pub enum Statement {
     Query(QueryStatement),
     /// Changes rows.
     Write(WriteStatement),
-    /// Makes, alters and drops.
+    /// Creates, alters and drops.
     Definition(Definition),
-    /// Is about the session, or the upkeep of databases.
+    /// Concerns the session or the maintenance of databases.
     Session(SessionStatement),
     /// `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT`.
     Transaction(TransactionStep),
@@ -86,7 +86,7 @@ pub enum Statement {
 }
 
 impl Statement {
-    /// The plan of the statement's rows, if it has some.
+    /// Returns the plan of the statement's rows, if it has one.
     pub fn plan(&self) -> Option<&Arc<Plan>> {
         match self {
             Statement::Query(
@@ -107,7 +107,7 @@ impl Statement {
         }
     }
 
-    /// The parameters that take values when it runs.
+    /// Returns the parameters that get values when it runs.
     pub fn parameters(&self) -> &[ParameterInfo] {
         self.plan().map_or(&[], |plan| plan.parameters())
     }
@@ -127,12 +127,12 @@ pub struct Argument {
 /// Statements that read.
 #[derive(Debug, Clone)]
 pub enum QueryStatement {
-    /// Rows are wanted. `SHOW TABLES`, `DESCRIBE` and `SUMMARIZE` are queries too.
+    /// Returns rows. `SHOW TABLES`, `DESCRIBE` and `SUMMARIZE` are queries, too.
     Rows {
         /// The optimized plan.
         plan: Arc<Plan>,
     },
-    /// `COPY (query) TO 'file' (options)`: the rows are wanted in a file.
+    /// `COPY (query) TO 'file' (options)`: writes the rows to a file.
     Copy {
         /// The optimized plan.
         plan: Arc<Plan>,
@@ -141,16 +141,16 @@ pub enum QueryStatement {
         /// Options for the file.
         options: Vec<CopyOption>,
     },
-    /// `TRACE (options) query`: what the query loads from memory is wanted.
+    /// `TRACE (options) query`: samples the memory that the query loads from.
     Trace {
-        /// How.
+        /// Options of TRACE.
         options: TracedQuery,
         /// The optimized plan.
         plan: Arc<Plan>,
     },
-    /// The plan is wanted.
+    /// `EXPLAIN`: shows the plan.
     Explain {
-        /// How.
+        /// Options of EXPLAIN.
         options: ExplainOptions,
         /// The optimized plan.
         plan: Arc<Plan>,
@@ -159,7 +159,7 @@ pub enum QueryStatement {
     Export {
         /// The folder.
         folder: String,
-        /// As those of COPY.
+        /// Options, as for COPY.
         options: Vec<CopyOption>,
     },
 }
@@ -169,18 +169,18 @@ pub enum QueryStatement {
 pub enum WriteStatement {
     /// `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `TRUNCATE`, `COPY t FROM 'file'`.
     Planned(WritePlan),
-    /// `INSERT INTO t VALUES …`, of rows that are there already.
+    /// `INSERT INTO t VALUES …` with literal rows, which need no plan.
     Listed {
         /// The table.
         table: ObjectName,
-        /// How many.
+        /// Number of rows.
         rows: usize,
         /// All columns of the table.
         columns: ListedRows,
     },
     /// A statement that begins with a WITH that writes. All parts are planned against the state before the statement.
     Parts {
-        /// The writes, in their order.
+        /// The writes, in order.
         writes: Vec<WritePart>,
         /// The statement itself: a query or a write.
         last: Box<Statement>,
@@ -190,9 +190,9 @@ pub enum WriteStatement {
 /// A write in WITH.
 #[derive(Debug, Clone)]
 pub struct WritePart {
-    /// What it does.
+    /// The write itself.
     pub write: WriteStatement,
-    /// Where the rows of RETURNING go, for the parts after it.
+    /// Where the rows of RETURNING go, for later parts.
     pub rows: Option<Arc<LateHandle>>,
 }
 
@@ -209,46 +209,46 @@ pub enum Definition {
         rules: TableRules,
         /// Sequences of its identity columns.
         sequences: Vec<SequenceDefinition>,
-        /// Replace a table of that name.
+        /// Replace an existing table of that name.
         or_replace: bool,
-        /// Keep a table of that name without an error.
+        /// Keep an existing table of that name, without an error.
         if_not_exists: bool,
         /// The rows, with columns of the types of `schema`.
         rows: Option<Arc<Plan>>,
     },
-    /// `ALTER TABLE`, `CREATE INDEX`, `DROP INDEX`, as far as rows stay.
+    /// `ALTER TABLE`, `CREATE INDEX`, `DROP INDEX`, if the rows stay.
     Alter(AlterPlan),
-    /// `CREATE [OR REPLACE] [TEMP] VIEW [IF NOT EXISTS]`: the query was planned once to prove that it is valid.
+    /// `CREATE [OR REPLACE] [TEMP] VIEW [IF NOT EXISTS]`: the query has been planned once to check that it is valid.
     CreateView {
         /// Its name.
         name: ObjectName,
         /// The view.
         view: Arc<ViewDefinition>,
-        /// Replace a view of that name.
+        /// Replace an existing view of that name.
         or_replace: bool,
-        /// Keep a view of that name without an error.
+        /// Keep an existing view of that name, without an error.
         if_not_exists: bool,
     },
     /// `CREATE [OR REPLACE] [TEMP] MACRO [IF NOT EXISTS]`.
     CreateMacro {
         /// Its name.
         name: ObjectName,
-        /// What it is.
+        /// Its definition.
         definition: Arc<MacroDefinition>,
-        /// Replace a macro of that name.
+        /// Replace an existing macro of that name.
         or_replace: bool,
-        /// Keep a macro of that name without an error.
+        /// Keep an existing macro of that name, without an error.
         if_not_exists: bool,
     },
     /// `CREATE [OR REPLACE] [TEMP] TYPE [IF NOT EXISTS]`.
     CreateType {
         /// Its name.
         name: ObjectName,
-        /// What it is.
+        /// Its definition.
         definition: Arc<TypeDefinition>,
-        /// Replace a type of that name.
+        /// Replace an existing type of that name.
         or_replace: bool,
-        /// Keep a type of that name without an error.
+        /// Keep an existing type of that name, without an error.
         if_not_exists: bool,
     },
     /// `CREATE [OR REPLACE] [TEMP] TYPE [IF NOT EXISTS] t AS ENUM (query)`.
@@ -257,91 +257,91 @@ pub enum Definition {
         name: ObjectName,
         /// The labels: one column.
         labels: Arc<Plan>,
-        /// Replace a type of that name.
+        /// Replace an existing type of that name.
         or_replace: bool,
-        /// Keep a type of that name without an error.
+        /// Keep an existing type of that name, without an error.
         if_not_exists: bool,
     },
-    /// `DROP MACRO [IF EXISTS] a, b`, without missing ones that may be missing.
+    /// `DROP MACRO [IF EXISTS] a, b`, without those that don't exist.
     DropMacro {
-        /// Which.
+        /// Their names.
         names: Vec<ObjectName>,
     },
-    /// `DROP TYPE [IF EXISTS] a, b`, without missing ones that may be missing.
+    /// `DROP TYPE [IF EXISTS] a, b`, without those that don't exist.
     DropType {
-        /// Which.
+        /// Their names.
         names: Vec<ObjectName>,
     },
-    /// `DROP VIEW [IF EXISTS] a, b`, without missing ones that may be missing.
+    /// `DROP VIEW [IF EXISTS] a, b`, without those that don't exist.
     DropView {
-        /// Which.
+        /// Their names.
         names: Vec<ObjectName>,
     },
-    /// `DROP TABLE [IF EXISTS] a, b`, without missing ones that may be missing.
+    /// `DROP TABLE [IF EXISTS] a, b`, without those that don't exist.
     DropTable {
-        /// Which.
+        /// Their names.
         names: Vec<ObjectName>,
     },
     /// `CREATE [OR REPLACE] SCHEMA [IF NOT EXISTS] s`.
     CreateSchema {
-        /// Where, and its name.
+        /// Its database and name.
         place: Place,
-        /// Replace a schema of that name that has nothing in it.
+        /// Replace an existing schema of that name, if it is empty.
         or_replace: bool,
-        /// An existing schema of that name isn't an error.
+        /// Keep an existing schema of that name, without an error.
         if_not_exists: bool,
     },
     /// `DROP SCHEMA [IF EXISTS] a, b [CASCADE]`.
     DropSchema {
-        /// Which.
+        /// The schemas.
         places: Vec<Place>,
-        /// Also drop their content.
+        /// Drop their content as well.
         cascade: bool,
     },
     /// `CREATE [OR REPLACE] [TEMP] SEQUENCE [IF NOT EXISTS] s`.
     CreateSequence {
         /// Its name.
         name: ObjectName,
-        /// What it is.
+        /// Its definition.
         definition: SequenceDefinition,
-        /// Replace a sequence of that name.
+        /// Replace an existing sequence of that name.
         or_replace: bool,
-        /// Keep a sequence of that name without an error.
+        /// Keep an existing sequence of that name, without an error.
         if_not_exists: bool,
     },
     /// `ALTER SEQUENCE s options`.
     AlterSequence {
         /// Its name.
         name: ObjectName,
-        /// What it is from now on.
+        /// Its new definition.
         definition: SequenceDefinition,
-        /// The number at which it goes on; `None`: there are no more.
+        /// Its next number; `None` if it is exhausted.
         next: Option<i64>,
     },
     /// `ALTER VIEW v RENAME TO w`.
     RenameView {
-        /// Its name so far.
+        /// Its old name.
         name: ObjectName,
         /// The view under its new name.
         view: Arc<ViewDefinition>,
     },
-    /// `DROP SEQUENCE [IF EXISTS] a, b`, without missing ones that may be missing.
+    /// `DROP SEQUENCE [IF EXISTS] a, b`, without those that don't exist.
     DropSequence {
-        /// Which.
+        /// Their names.
         names: Vec<ObjectName>,
     },
-    /// `COMMENT ON`: all comments that an object has from now on.
+    /// `COMMENT ON`: the new comments of an object.
     Comment {
         /// Its database, and its key in the catalog.
         key: ObjectName,
-        /// They replace those that it had.
+        /// They replace its old comments.
         comments: Comments,
     },
-    /// Already as requested.
+    /// The requested state exists already.
     Nothing,
 }
 
-/// Statements about the session, or the upkeep of databases.
+/// Statements that concern the session or the maintenance of databases.
 #[derive(Debug, Clone)]
 pub enum SessionStatement {
     /// `PREPARE name [(types)] AS statement`.
@@ -355,7 +355,7 @@ pub enum SessionStatement {
     },
     /// `DEALLOCATE name`, `DEALLOCATE ALL`.
     Deallocate {
-        /// Which; `None` for all.
+        /// Its name; `None` for all.
         name: Option<String>,
     },
     /// `SET name = value`, `PRAGMA name = value`.
@@ -372,14 +372,14 @@ pub enum SessionStatement {
     },
     /// `SET VARIABLE name = value`.
     SetVariable {
-        /// Name of the variable, in lower case.
+        /// The variable's name, in lower case.
         name: String,
         /// A query of one row with one column.
         value: Arc<Plan>,
     },
     /// `RESET VARIABLE name`.
     ResetVariable {
-        /// Name of the variable, in lower case.
+        /// The variable's name, in lower case.
         name: String,
     },
     /// `SHOW name`, `SHOW ALL`.
@@ -389,16 +389,16 @@ pub enum SessionStatement {
     },
     /// `USE s`, `SET schema = s`, `SET search_path = 'a, b'`.
     Use {
-        /// Where names without a schema are looked up; new objects are created in the first place.
+        /// Schemas in which unqualified names are looked up; new objects are created in the first one.
         path: Vec<Place>,
     },
     /// `ATTACH 'file' AS name (READ_ONLY)`.
     Attach(AttachPlan),
     /// `DETACH name`.
     Detach {
-        /// Which database.
+        /// The database.
         name: String,
-        /// A missing one isn't an error.
+        /// Whether a missing database is accepted.
         if_exists: bool,
     },
     /// `CHECKPOINT`, `VACUUM`.

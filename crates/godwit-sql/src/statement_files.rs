@@ -1,5 +1,5 @@
-//! The files that a statement names by URL. Looking one up takes some requests, so all are looked up at the same time,
-//! and each only once, however often it is named.
+//! Files that a statement names by URL. Looking one up takes several requests, so all are looked up concurrently, and
+//! each only once, however often it is named.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct StatementFiles {
 }
 
 impl StatementFiles {
-    /// A resolver for the statement, if it names files by URL.
+    /// Returns a resolver for the statement, if it names files by URL.
     pub(crate) fn of(statement: &Statement, resolver: &Arc<dyn TableResolver>) -> Option<Self> {
         let mut urls: Vec<&str> = Vec::new();
         match statement {

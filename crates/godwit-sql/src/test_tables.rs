@@ -1,4 +1,4 @@
-//! TPC-H's schema with statistics as scale factor 1 has them, for tests of the planner.
+//! TPC-H's schema with the statistics of scale factor 1, for tests of the planner.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn table(name: &str, rows: u64, columns: Vec<ColumnSketch>) -> Arc<TableDefiniti
     Arc::new(TableDefinition::new(name, Arc::new(Schema::new(fields)), Arc::new(statistics), Arc::new(())))
 }
 
-/// The eight tables.
+/// Returns the eight tables.
 pub(crate) fn tpch_tables() -> Vec<Arc<TableDefinition>> {
     vec![
         table(
@@ -169,7 +169,7 @@ impl TableResolver for Files {
     }
 }
 
-/// A table of as many numbers as its argument says.
+/// A table with as many numbers as its argument says.
 struct Range;
 
 impl TableFunction for Range {
@@ -202,7 +202,7 @@ impl WritableTable for Writable {
     }
 }
 
-/// A planner over a catalog of the eight tables, of which `region` is the database's own.
+/// Returns a planner over a catalog of the eight tables, of which `region` is a table of the database itself.
 pub(crate) fn tpch_planner() -> Planner {
     let catalog = Catalog::new();
     for mut table in tpch_tables() {
@@ -218,7 +218,7 @@ pub(crate) fn tpch_planner() -> Planner {
     Planner::new(Namespace::of("tpch", Arc::new(catalog)), Arc::new(Files)).with_table_functions(functions)
 }
 
-/// The text of a TPC-H query. Tests run in the folder of their package, wherever they were built.
+/// Returns the text of a TPC-H query. Tests run in the folder of their package, wherever they were built.
 pub(crate) fn tpch_query(number: usize) -> String {
     let path = format!("../../tests/tpch/q{number:02}.sql");
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))

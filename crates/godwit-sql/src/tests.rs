@@ -1,4 +1,4 @@
-//! Statements and errors from the user's side.
+//! Statements and errors as users see them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,7 +28,7 @@ fn names(plan: &Plan) -> Vec<String> {
     plan.output.iter().map(|column| column.name.clone()).collect()
 }
 
-/// The names of a query's columns.
+/// Returns the names of a query's columns.
 fn columns(sql: &str) -> Vec<String> {
     match plan(&tpch_planner(), sql) {
         Ok(Statement::Query(QueryStatement::Rows { plan })) => names(&plan),
@@ -219,7 +219,7 @@ fn views_are_bound_anew() {
     assert!(create("CREATE VIEW region AS SELECT 1").unwrap_err().message().contains("is a table"));
     create("CREATE OR REPLACE VIEW asia AS SELECT 1 AS one").unwrap();
     assert_eq!(names(&planner.plan_query("FROM asia").unwrap()), ["one"]);
-    // A replacement must not make a view use itself, not even through another one.
+    // A replacement must not make a view use itself, not even through another view.
     create("CREATE OR REPLACE VIEW files AS FROM asia").unwrap();
     for query in ["FROM asia", "FROM files", "SELECT (SELECT count(*) FROM files)"] {
         let error = create(&format!("CREATE OR REPLACE VIEW asia AS {query}")).unwrap_err();

@@ -13,9 +13,9 @@ use crate::{Planner, QueryStatement, Statement};
 /// Options of TRACE.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TracedQuery {
-    /// The file that the samples go to; `None`: they are only counted.
+    /// File for the samples; `None`: they are only counted.
     pub file: Option<String>,
-    /// One in so many loads is sampled; `None`: as the setting says.
+    /// Sampling period: one in this many loads is sampled; `None`: as set for the session.
     pub threshold: Option<u32>,
 }
 

@@ -1,8 +1,8 @@
-//! CREATE TYPE and DROP TYPE: names for types, which the catalog keeps as text.
+//! CREATE TYPE and DROP TYPE: names for types, which the catalog stores as text.
 //!
-//! A column keeps its type's definition from when it was created, an enumeration with its name and its labels. So
-//! nothing breaks if a name is dropped; but an enumeration can't be dropped while columns of its database use it, so
-//! that its name means the same to columns and statements.
+//! A column keeps its type's definition from when it was created, an ENUM with its name and labels. So nothing breaks
+//! if a name is dropped; but an ENUM can't be dropped while columns of its database use it, so that its name means the
+//! same to columns and statements.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl Planner {
         Ok(Statement::Definition(Definition::DropType { names: found.map_err(|error| error.at_span(drop.span))? }))
     }
 
-    /// Fails if a column uses the enumeration.
+    /// Fails if a column uses the ENUM.
     fn check_unused(&self, name: &ObjectName, behavior: Option<DropBehavior>) -> Result<()> {
         let user = self.namespace().catalog(&name.database).and_then(|catalog| user_of(catalog, &name.name));
         let Some((table, column)) = user else { return Ok(()) };
@@ -68,14 +68,14 @@ impl Planner {
         Err(error.with_hint(format!("ALTER TABLE {table} DROP COLUMN {column}, or give it another TYPE")))
     }
 
-    /// The user-defined types of a database: full names and definitions. Enumerations come first: others may be built
-    /// from them.
+    /// Returns the user-defined types of a database: full names and definitions. ENUMs come first, since other types
+    /// may be built from them.
     pub(crate) fn types_of(&self, database: &Arc<str>, catalog: &Catalog) -> Vec<(String, SqlType)> {
         types_of(&self.statement_names(), database, catalog)
     }
 }
 
-/// As [`Planner::types_of`].
+/// See [`Planner::types_of`].
 pub(crate) fn types_of(names: &StatementNames, database: &Arc<str>, catalog: &Catalog) -> Vec<(String, SqlType)> {
     let types = catalog.entries().into_iter().filter_map(|(_, entry)| {
         let CatalogEntry::Type(definition) = entry else { return None };
@@ -87,7 +87,7 @@ pub(crate) fn types_of(names: &StatementNames, database: &Arc<str>, catalog: &Ca
     types
 }
 
-/// A table, and a column of it that has values of an enumeration.
+/// Returns a table, and a column of it with values of an ENUM.
 fn user_of(catalog: &Catalog, enumeration: &str) -> Option<(String, String)> {
     catalog.entries().into_iter().find_map(|(_, entry)| {
         let CatalogEntry::Table(table) = entry else { return None };
@@ -107,7 +107,7 @@ fn has(ty: &SqlType, enumeration: &str) -> bool {
     }
 }
 
-/// A type of the catalog. An enumeration has its full name.
+/// Returns a type of the catalog. An ENUM has its full name.
 pub(crate) fn bound_type(definition: &TypeDefinition, environment: StatementNames) -> Option<SqlType> {
     let tree = godwit_syntax::parse_data_type(&definition.sql).ok()?;
     match Binder::new(Arc::new(environment)).data_type(&tree).ok()? {
@@ -119,7 +119,7 @@ pub(crate) fn bound_type(definition: &TypeDefinition, environment: StatementName
     }
 }
 
-/// A type as SQL that means the same wherever these types are known. Other names are spelled out.
+/// Returns a type as SQL that means the same wherever these types are known. Other names are spelled out.
 pub(crate) fn type_text(ty: &SqlType, known: &[(String, SqlType)]) -> String {
     let text = |part: &SqlType| type_text(part, known);
     match ty {
@@ -138,7 +138,7 @@ pub(crate) fn type_text(ty: &SqlType, known: &[(String, SqlType)]) -> String {
     }
 }
 
-/// An enumeration by its labels.
+/// Returns an ENUM by its labels.
 pub(crate) fn spelled_out(ty: &SqlType) -> String {
     match ty {
         SqlType::Enum(definition) => {

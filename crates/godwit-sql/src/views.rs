@@ -36,8 +36,9 @@ impl Planner {
         Ok(Statement::Definition(Definition::CreateView { name, view: definition, or_replace, if_not_exists }))
     }
 
-    /// Binds the query of a view once, to report errors when it is created. If it names the view that it replaces, or
-    /// another one based on that, it would contain itself: names are resolved as they will be afterwards.
+    /// Binds the query of a view once, to report errors when it is created. Names are resolved as they will be
+    /// afterwards: if the query names the view that it replaces, or another one based on that, the view would contain
+    /// itself.
     fn check_view(&self, name: &ObjectName, definition: &Arc<ViewDefinition>, view: &ast::CreateView) -> Result<()> {
         let is_new = match self.namespace().get(name) {
             None => true,
@@ -110,7 +111,7 @@ impl Planner {
 }
 
 impl Planner {
-    /// `ALTER` of what isn't a table.
+    /// Plans `ALTER` of an object that isn't a table.
     pub(crate) fn alter_object(&self, alter: &ast::AlterObject) -> Result<Statement> {
         match (alter.kind, &alter.action) {
             (ObjectKind::View, AlterAction::RenameTo(to)) => self.rename_view(alter, to),
@@ -142,7 +143,7 @@ impl Planner {
     }
 }
 
-/// The tree of the statement that made a view.
+/// Returns the tree of the statement that created a view.
 pub(crate) fn view_tree(view: &ViewDefinition) -> Result<ast::CreateView> {
     let parsed = stored::statement(&view.statement).map_err(|error| {
         Error::user(format!("the view {} can't be read: {}", view.name, error.message()))
@@ -154,7 +155,8 @@ pub(crate) fn view_tree(view: &ViewDefinition) -> Result<ast::CreateView> {
     }
 }
 
-/// The meaning of a view: `RECURSIVE VIEW v (…) AS query` stands for one of `WITH RECURSIVE v (…) AS (query) TABLE v`.
+/// Expands a recursive view: `RECURSIVE VIEW v (…) AS query` stands for one of `WITH RECURSIVE v (…) AS (query) TABLE
+/// v`.
 fn meant(view: ast::CreateView) -> ast::CreateView {
     if !view.recursive {
         return view;

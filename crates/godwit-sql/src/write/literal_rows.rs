@@ -1,8 +1,8 @@
 //! `INSERT … VALUES` with only literals that are values of their columns without conversion: rows without a query.
-//! Applications insert in this way, and planning a query takes longer than everything else in a small insert.
+//! Applications often insert this way, and planning a query takes longer than everything else in a small insert.
 //!
-//! Anything that needs a cast that might round or fail, a default, or other knowledge of the binder goes the usual way,
-//! so that there is one place for errors and one for the meaning of casts.
+//! Anything that involves a cast that might round or fail, a default, or other knowledge of the binder is planned as
+//! usual, so that errors and the meaning of casts each have a single place.
 
 use arrow_schema::{DataType, Field};
 use godwit_catalog::{GeneratedKind, TableRules};
@@ -13,16 +13,16 @@ use godwit_vector::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 
 use super::Target;
 
-/// Longer lists are bulk loads.
+/// Maximum number of rows: longer lists are bulk loads.
 const ROWS_MAX: usize = 16_384;
 
-/// Numbers of no more digits are the same DOUBLE whether they are read as such or as decimals that are divided.
+/// Maximum number of digits of a number that is the same DOUBLE whether read as such or as a decimal that is divided.
 const DOUBLE_DIGITS_MAX: usize = 15;
 
-/// Digits of the widest decimals.
+/// Number of digits of the widest decimals.
 const DECIMAL_DIGITS_MAX: usize = 38;
 
-/// Number of rows, and the columns of the table in its own types.
+/// Number of rows, and the table's columns in their own types.
 pub(super) type LiteralRows = (usize, Vec<Vector>);
 
 /// A literal.
@@ -30,12 +30,12 @@ pub(super) type LiteralRows = (usize, Vec<Vector>);
 enum Literal<'a> {
     Null,
     Bool(bool),
-    /// Digits, perhaps with a point, and whether there is a minus before them.
+    /// Digits, perhaps with a decimal point, and whether a minus sign precedes them.
     Number(&'a str, bool),
     Text(&'a str),
 }
 
-/// The rows of an INSERT that lists them, whose columns are those at `places`; `None`: they take a plan.
+/// Returns the rows listed by an INSERT whose columns are those at `places`; `None`: they need a plan.
 pub(super) fn literal_rows(target: &Target, places: &[usize], insert: &ast::Insert) -> Option<LiteralRows> {
     let TableRules { defaults: _, checks, keys: _, references: _, encodings: _, indexes: _, generated, comments: _ } =
         target.rules();
@@ -73,7 +73,8 @@ pub(super) fn literal_rows(target: &Target, places: &[usize], insert: &ast::Inse
     Some((rows.len(), columns))
 }
 
-/// True if literals of a column are values of its Arrow type. Text that must be JSON, say, is cast by a plan.
+/// Returns true if literals of a column are values of its Arrow type. Strings that must be JSON, for example, are cast
+/// by a plan.
 fn has_plain_type(column: &Field) -> bool {
     match (type_of_field(column), sql_type(column.data_type())) {
         (Ok(ty), Ok(plain)) => ty == plain || ty == SqlType::HugeInt,
@@ -95,7 +96,7 @@ fn literal(expr: &Expr) -> Option<Literal<'_>> {
     }
 }
 
-/// A column of a type; `None` if a literal isn't a value of it.
+/// Returns a column of a type; `None` if a literal isn't a value of it.
 fn column(data_type: &DataType, literals: &[Literal<'_>]) -> Option<Vector> {
     match data_type {
         DataType::Boolean => {
@@ -146,7 +147,7 @@ fn validity(literals: &[Literal<'_>]) -> Option<Bitmap> {
     literals.iter().any(is_null).then(|| Bitmap::from_fn(literals.len(), |row| !is_null(&literals[row])))
 }
 
-/// Values, with any for NULL.
+/// Returns the values, with a default in place of NULL.
 fn values<T: Default>(literals: &[Literal<'_>], value: impl Fn(Literal<'_>) -> Option<T>) -> Option<Vec<T>> {
     let value = |literal: &Literal<'_>| match literal {
         Literal::Null => Some(T::default()),
@@ -160,14 +161,14 @@ fn integers<T: Native + Default + TryFrom<i128>>(literals: &[Literal<'_>], scale
     Some(Vector::from_values(values(literals, value)?, validity(literals)))
 }
 
-/// The digits before and after the point.
+/// Returns the digits before and after the decimal point.
 fn digits(number: &str) -> Option<(&str, &str)> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     (is_digits(whole) && is_digits(fraction) && whole.len() + fraction.len() > 0).then_some((whole, fraction))
 }
 
-/// A number times a power of ten; `None` if digits are left after that.
+/// Returns a number times a power of ten; `None` if fractional digits remain.
 fn unscaled(literal: Literal<'_>, scale: usize) -> Option<i128> {
     let Literal::Number(number, is_negative) = literal else { return None };
     let (whole, fraction) = digits(number)?;

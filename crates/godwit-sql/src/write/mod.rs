@@ -1,5 +1,5 @@
-//! Statements that change rows: [`godwit_bind`] turns them into plans whose rows say what to do; this module determines
-//! the table that they change and its rules.
+//! Statements that change rows: [`godwit_bind`] turns them into plans whose rows are the changes; this module
+//! determines the table that they change and its rules.
 
 mod literal_rows;
 mod with;
@@ -30,13 +30,13 @@ use crate::{ListedRows, Planner, Statement, WriteStatement};
 pub struct WritePlan {
     /// The table.
     pub table: ObjectName,
-    /// What is done.
+    /// Kind of change.
     pub kind: WriteKind,
     /// The rows.
     pub rows: Arc<Plan>,
-    /// Names of the CHECK constraints that the rows have a column for.
+    /// Names of the CHECK constraints for which the rows have a column.
     pub checks: Vec<String>,
-    /// The RETURNING clause: names of its columns.
+    /// Names of the columns of the RETURNING clause.
     pub returning: Option<Vec<String>>,
 }
 
@@ -56,27 +56,27 @@ impl Target {
         self.writable.rules()
     }
 
-    /// The table's own name.
+    /// Returns the table's name without its schema.
     pub(crate) fn own_name(&self) -> String {
         split_name(&self.name.name).1
     }
 
-    /// Its rows, with the columns that are computed.
+    /// Returns its rows, including computed columns.
     pub(crate) fn relation(&self) -> Result<ScannedTable> {
         ScannedTable::new(self.table.clone())
     }
 
-    /// True if there is such a column, generated or not.
+    /// Returns true if there is such a column, generated or not.
     pub(crate) fn has_column(&self, name: &str) -> bool {
         self.rules().visible(self.schema()).iter().any(|field| field.name().eq_ignore_ascii_case(name))
     }
 
-    /// True for columns whose values are given by statements.
+    /// Returns true for columns whose values are given by statements.
     fn is_given(&self, column: usize) -> bool {
         self.rules().generated_column(self.schema().field(column).name()).is_none()
     }
 
-    /// Where a column of this name is, whose values statements give.
+    /// Returns the position of the column of this name, if statements give its values.
     pub(crate) fn given_position(&self, name: &str) -> Result<usize> {
         match self.rules().generated_column(name) {
             None => self.position(name),
@@ -85,7 +85,7 @@ impl Target {
         }
     }
 
-    /// Where a column of this name is.
+    /// Returns the position of the column of this name.
     pub(crate) fn position(&self, name: &str) -> Result<usize> {
         let fields = self.schema().fields();
         fields.iter().position(|field| field.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
@@ -97,8 +97,8 @@ impl Target {
         })
     }
 
-    /// Positions of the columns that are named; of all that statements give if none is. `None` for a name that the
-    /// binder will refuse.
+    /// Returns the positions of the named columns, or of all columns that statements give if none is named. `None` for
+    /// a name that the binder will reject.
     fn places(&self, columns: &[Ident]) -> Option<Vec<usize>> {
         match columns {
             [] => Some((0..self.schema().fields().len()).filter(|&at| self.is_given(at)).collect()),
@@ -106,14 +106,15 @@ impl Target {
         }
     }
 
-    /// The default of a column by rules that the table has or will have; the next number of an identity.
+    /// Returns the default of a column by rules that the table has or will have; for an identity column, the next
+    /// number.
     pub(crate) fn default_in(&self, rules: &TableRules, column: &str) -> Result<Option<ast::Expr>> {
         let identity = rules.generated_column(column).filter(|column| column.kind == GeneratedKind::Identity);
         let text = rules.default_of(column).or(identity.map(|column| column.expression.as_str()));
         text.map(|text| stored_expression(&self.name.database, text)).transpose()
     }
 
-    /// The table as the binder sees it.
+    /// Returns the table as the binder sees it.
     fn bound(&self) -> Result<WriteTarget> {
         let (fields, rules) = (self.schema().fields(), self.rules());
         let column = |field: &arrow_schema::FieldRef| {
@@ -157,7 +158,7 @@ impl Planner {
         self.planned_insert(insert)
     }
 
-    /// INSERT as a plan, even if its rows are already known.
+    /// Plans an INSERT, even if its rows are already known.
     pub(crate) fn planned_insert(&self, insert: &ast::Insert) -> Result<Statement> {
         let target = self.target(&insert.table)?;
         self.write(&target, |binder, target| binder.insert(insert, target))
@@ -185,7 +186,7 @@ impl Planner {
         }
     }
 
-    /// `COPY table FROM` a file. Text is read as the types of the table.
+    /// Plans `COPY table FROM` a file. Text is read as the types of the table.
     pub(crate) fn copy_from(
         &self,
         table: &ast::ObjectName,
@@ -213,7 +214,7 @@ impl Planner {
                 let is_parquet = || [".parquet", ".parq"].iter().any(|ending| path.to_lowercase().ends_with(ending));
                 match format.or_else(|| is_parquet().then(|| "parquet".to_owned())) {
                     Some(format) => {
-                        // Folders are where the file is, not what is in it.
+                        // Folder names tell where the file is, not what it contains.
                         let options = [CopyOption::new("hive_partitioning", "false")];
                         Arc::new(ScannedTable::new(self.resolver.table_of_format(&[path], &format, &options)?)?)
                     }
@@ -257,7 +258,7 @@ impl Planner {
         Ok(Target { name, table, writable })
     }
 
-    /// The statement for a bound write.
+    /// Returns the statement for a bound write.
     fn write(
         &self,
         target: &Target,
@@ -272,8 +273,8 @@ impl Planner {
     }
 }
 
-/// The type in which a text file gives the values of a column: types without a text form are read as text, which is
-/// cast.
+/// Returns the type as which a text file's values of a column are read: types without a text form are read as text,
+/// which is cast.
 fn read_as(column: &Field, is_json: bool) -> Result<Field> {
     let ty = type_of_field(column)?;
     let given = match ty.is_nested() && !is_json {

@@ -1,4 +1,5 @@
-//! Statements that begin with a WITH that writes: `WITH gone AS (DELETE … RETURNING *) INSERT INTO log SELECT * FROM gone`.
+//! Statements that begin with a WITH that writes: `WITH gone AS (DELETE … RETURNING *) INSERT INTO log SELECT * FROM
+//! gone`.
 //!
 //! ```text
 //! WITH a AS (query), b AS (write), c AS (query), d AS (write) statement
@@ -9,8 +10,8 @@
 //! ```
 //!
 //! All parts are planned before one runs, so each sees the tables as they were before the statement; the effect of a
-//! write is seen only through its RETURNING (PostgreSQL, "WITH Queries", Data-Modifying Statements in WITH). A query in
-//! WITH is planned with each part that uses it.
+//! write is visible only through its RETURNING clause (PostgreSQL, "WITH Queries", Data-Modifying Statements in WITH).
+//! A query in WITH is planned with each part that uses it.
 
 use std::sync::Arc;
 
@@ -24,10 +25,10 @@ use godwit_vector::sql::arrow_type;
 use super::WritePlan;
 use crate::{Planner, Statement, WritePart, WriteStatement};
 
-/// Number of rows that the optimizer is told to expect from a write.
+/// Number of rows from a write that the optimizer is told to expect.
 const ROWS_EXPECTED: u64 = 1000;
 
-/// Does the statement begin with a WITH that writes?
+/// Returns true if the statement begins with a WITH that writes.
 pub(crate) fn writes(statement: &Tree) -> bool {
     with_of(statement).is_some_and(|with| with.ctes.iter().any(|cte| matches!(cte.body, CteBody::Write(_))))
 }
@@ -43,7 +44,7 @@ fn with_of(statement: &Tree) -> Option<&With> {
     }
 }
 
-/// A write that sees common table expressions before its own.
+/// Returns a write that sees the common table expressions before its own.
 fn with_before(write: &Tree, before: &[Cte], around: &With) -> Tree {
     let mut write = write.clone();
     let own = match &mut write {
@@ -62,7 +63,7 @@ fn with_before(write: &Tree, before: &[Cte], around: &With) -> Tree {
 }
 
 impl Planner {
-    /// The parts of a statement with writes in WITH; `None` for others.
+    /// Plans the parts of a statement with writes in WITH; `None` for others.
     pub(crate) fn with_writes(&self, statement: &Tree) -> Result<Option<Statement>> {
         let Some(with) = with_of(statement).filter(|_| writes(statement)) else { return Ok(None) };
         let mut planner = self.clone();
@@ -86,7 +87,7 @@ fn check_parameters(part: &Statement) -> Result<()> {
     if part.parameters().is_empty() { Ok(()) } else { Err(Error::unsupported("parameters beside a write in WITH")) }
 }
 
-/// The result of a write for the parts after it, and where its rows go.
+/// Returns the result of a write for later parts, and where its rows go.
 fn written(write: &WriteStatement, name: &str) -> Result<(Written, Option<Arc<LateHandle>>)> {
     let WriteStatement::Planned(WritePlan { rows: plan, returning: Some(names), .. }) = write else {
         return Ok((Written::Nothing, None));
