@@ -5,14 +5,14 @@ use godwit_types::SqlType;
 
 use crate::{AggregateFunction, AggregateMatch, Expr, WindowFunction};
 
-/// A key of an order.
+/// A sort key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SortKey {
-    /// What is compared.
+    /// The value to compare.
     pub expr: Expr,
-    /// Largest first.
+    /// True for descending order.
     pub descending: bool,
-    /// NULLs before all others.
+    /// True if NULLs come before all other values.
     pub nulls_first: bool,
 }
 
@@ -21,21 +21,21 @@ pub struct SortKey {
 pub struct AggregateCall {
     /// The function.
     pub function: AggregateFunction,
-    /// Its arguments, of the types that it takes; none for `count(*)`.
+    /// Its arguments, cast to the types that it takes; none for `count(*)`.
     pub args: Vec<Expr>,
-    /// Each combination of arguments once.
+    /// True if each combination of arguments counts once.
     pub distinct: bool,
-    /// Only rows for which this is TRUE.
+    /// Only rows for which this is TRUE count.
     pub filter: Option<Expr>,
     /// The order of rows, for functions that depend on it; also that of WITHIN GROUP.
     pub order_by: Vec<SortKey>,
-    /// Rows whose first argument is NULL are left out, by `IGNORE NULLS`.
+    /// True if rows whose first argument is NULL are skipped (`IGNORE NULLS`).
     pub ignore_nulls: bool,
     /// Type of the value.
     pub ty: SqlType,
     /// False only if the value can't be NULL.
     pub nullable: bool,
-    /// Where it is in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -46,25 +46,25 @@ pub struct WindowCall {
     pub function: WindowTarget,
     /// Its arguments.
     pub args: Vec<Expr>,
-    /// Each combination of arguments once.
+    /// True if each combination of arguments counts once.
     pub distinct: bool,
-    /// Only rows for which this is TRUE.
+    /// Only rows for which this is TRUE count.
     pub filter: Option<Expr>,
-    /// The order of arguments inside the frame, if it isn't that of the window.
+    /// The order of arguments within the frame, if it isn't that of the window.
     pub argument_order: Vec<SortKey>,
-    /// Rows whose first argument is NULL are passed over.
+    /// True if rows whose first argument is NULL are skipped.
     pub ignore_nulls: bool,
-    /// Rows with equal values are a partition.
+    /// Partition keys: rows with equal values form a partition.
     pub partition_by: Vec<Expr>,
-    /// The order inside partitions.
+    /// The order within partitions.
     pub order_by: Vec<SortKey>,
-    /// The rows around each row that are looked at.
+    /// The frame of each row.
     pub frame: Frame,
     /// Type of the value.
     pub ty: SqlType,
     /// False only if the value can't be NULL.
     pub nullable: bool,
-    /// Where it is in the text.
+    /// Its span in the text.
     pub span: Span,
 }
 
@@ -80,22 +80,22 @@ pub enum WindowTarget {
 /// A frame, with its defaults filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// What its bounds count.
+    /// The unit of its bounds.
     pub units: FrameUnits,
     /// The first row.
     pub start: FrameBound,
     /// The last row.
     pub end: FrameBound,
-    /// What is left out of it.
+    /// The rows that it excludes.
     pub exclude: FrameExclusion,
 }
 
-/// What the bounds of a frame count.
+/// The units of frame bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FrameUnits {
     /// Rows.
     Rows,
-    /// Differences from the value of the only key of the order.
+    /// Differences from the value of the single sort key.
     Range,
     /// Groups of peers.
     Groups,
@@ -106,17 +106,17 @@ pub enum FrameUnits {
 pub enum FrameBound {
     /// The first row of the partition.
     UnboundedPreceding,
-    /// This far before the current row.
+    /// At this distance before the current row.
     Preceding(Box<Expr>),
-    /// The current row; in RANGE and GROUPS its peers, too.
+    /// The current row; in RANGE and GROUPS also its peers.
     CurrentRow,
-    /// This far after the current row.
+    /// At this distance after the current row.
     Following(Box<Expr>),
     /// The last row of the partition.
     UnboundedFollowing,
 }
 
-/// What is left out of a frame.
+/// The rows that a frame excludes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FrameExclusion {
     /// Nothing.
@@ -125,12 +125,12 @@ pub enum FrameExclusion {
     CurrentRow,
     /// The current row and its peers.
     Group,
-    /// The peers of the current row, not itself.
+    /// The peers of the current row, but not the row itself.
     Ties,
 }
 
 impl AggregateCall {
-    /// A call over all rows of a group, with the arguments that the function found takes.
+    /// Makes a call over all rows of a group, with the arguments that the chosen function takes.
     pub fn of(found: AggregateMatch, args: Vec<Expr>) -> Self {
         Self {
             function: found.function,
@@ -147,7 +147,7 @@ impl AggregateCall {
 }
 
 impl WindowCall {
-    /// A function without arguments over partitions in an order, with the default frame.
+    /// Makes a call without arguments over ordered partitions, with the default frame.
     pub fn over(function: WindowTarget, ty: SqlType, partition_by: Vec<Expr>, order_by: Vec<SortKey>) -> Self {
         Self {
             function,
@@ -167,7 +167,7 @@ impl WindowCall {
 }
 
 impl Frame {
-    /// The default frame: up to the current row's peers; all rows where there is no order.
+    /// Returns the default frame: up to the current row's peers; all rows if there is no order.
     pub fn default_of(is_ordered: bool) -> Self {
         let end = if is_ordered { FrameBound::CurrentRow } else { FrameBound::UnboundedFollowing };
         Self { units: FrameUnits::Range, start: FrameBound::UnboundedPreceding, end, exclude: FrameExclusion::NoOthers }

@@ -5,43 +5,43 @@ use std::ops::Range;
 
 use crate::ColumnId;
 
-/// A set of columns, as bits: statements have some hundreds of columns, and every pass asks which columns are used
+/// A set of columns, as a bitmap: statements have hundreds of columns, and every pass asks which columns are used
 /// where.
 ///
-/// Only the words from the first column to the last are kept. The columns of a node were mostly made together, so the
-/// sets of ten thousand nodes stay small.
+/// Only the words from the first column to the last are stored. The columns of a node were mostly created together, so
+/// the sets of ten thousand nodes stay small.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct ColumnSet {
-    /// Where the first word stands among those of all columns; 0 without words.
+    /// Index of the first stored word among the words of all columns; 0 if there are none.
     first: usize,
-    /// Without zeros at both ends, so that equal sets are equal words.
+    /// Without leading or trailing zero words, so that equal sets have equal words.
     words: Vec<u64>,
 }
 
 const BITS: usize = u64::BITS as usize;
 
 impl ColumnSet {
-    /// The empty set.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// True without columns.
+    /// True if it contains no column.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Is the column in it?
+    /// True if it contains the column.
     pub fn contains(&self, column: ColumnId) -> bool {
         self.word(column.index() / BITS) >> (column.index() % BITS) & 1 == 1
     }
 
-    /// Adds a column; false if it was there.
+    /// Adds a column; returns false if it was already present.
     pub fn insert(&mut self, column: ColumnId) -> bool {
         let at = column.index() / BITS;
         self.reach(at, at + 1);
@@ -52,7 +52,7 @@ impl ColumnSet {
         is_new
     }
 
-    /// Takes a column out.
+    /// Removes a column.
     pub fn remove(&mut self, column: ColumnId) {
         let at = (column.index() / BITS).checked_sub(self.first);
         if let Some(word) = at.and_then(|at| self.words.get_mut(at)) {
@@ -70,7 +70,7 @@ impl ColumnSet {
         }
     }
 
-    /// Takes all columns of another set out.
+    /// Removes all columns of another set.
     pub fn subtract(&mut self, other: &ColumnSet) {
         for at in self.shared_words(other) {
             self.words[at - self.first] &= !other.words[at - other.first];
@@ -78,7 +78,7 @@ impl ColumnSet {
         self.trim();
     }
 
-    /// Keeps the columns that are in another set, too.
+    /// Keeps only the columns that are also in another set.
     pub fn intersect_with(&mut self, other: &ColumnSet) {
         let shared = self.shared_words(other);
         self.words.truncate(shared.end.saturating_sub(self.first));
@@ -90,7 +90,7 @@ impl ColumnSet {
         self.trim();
     }
 
-    /// The columns of both.
+    /// Returns the columns that are in either set.
     #[must_use]
     pub fn union(&self, other: &ColumnSet) -> ColumnSet {
         let mut all = self.clone();
@@ -98,7 +98,7 @@ impl ColumnSet {
         all
     }
 
-    /// The columns that are in both.
+    /// Returns the columns that are in both sets.
     #[must_use]
     pub fn intersection(&self, other: &ColumnSet) -> ColumnSet {
         let mut both = self.clone();
@@ -106,7 +106,7 @@ impl ColumnSet {
         both
     }
 
-    /// The columns that aren't in the other.
+    /// Returns the columns that aren't in the other set.
     #[must_use]
     pub fn difference(&self, other: &ColumnSet) -> ColumnSet {
         let mut rest = self.clone();
@@ -114,18 +114,18 @@ impl ColumnSet {
         rest
     }
 
-    /// Are all columns in the other set?
+    /// True if all columns are in the other set.
     pub fn is_subset(&self, other: &ColumnSet) -> bool {
         let inside = self.first >= other.first && self.end() <= other.end();
         self.is_empty() || (inside && self.shared_words(other).all(|at| self.word(at) & !other.word(at) == 0))
     }
 
-    /// Is no column in both?
+    /// True if no column is in both sets.
     pub fn is_disjoint(&self, other: &ColumnSet) -> bool {
         self.shared_words(other).all(|at| self.word(at) & other.word(at) == 0)
     }
 
-    /// The columns, ascending.
+    /// Iterates over the columns, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = ColumnId> + '_ {
         self.words.iter().zip(self.first..).flat_map(|(&word, at)| {
             let mut rest = word;
@@ -137,7 +137,7 @@ impl ColumnSet {
         })
     }
 
-    /// The position after the last word.
+    /// Returns the index after the last word.
     fn end(&self) -> usize {
         self.first + self.words.len()
     }
@@ -146,7 +146,7 @@ impl ColumnSet {
         at.checked_sub(self.first).and_then(|at| self.words.get(at)).copied().unwrap_or(0)
     }
 
-    /// The places of the words that both sets have. An empty range starts no earlier than this set does.
+    /// Returns the indices of the words that both sets have. An empty range doesn't start before this set does.
     fn shared_words(&self, other: &ColumnSet) -> Range<usize> {
         self.first.max(other.first)..self.end().min(other.end())
     }

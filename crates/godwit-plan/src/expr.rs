@@ -7,47 +7,47 @@ use godwit_types::{Arithmetic, SqlType, Value};
 
 use crate::{ColumnId, NodeId, ParameterId, ScalarFunction};
 
-/// An expression with resolved names and final types: operands have the types that the operation takes, by casts that
-/// are there as nodes.
+/// An expression with resolved names and final types: operands have the types that the operation takes, by explicit
+/// cast nodes.
 ///
-/// Two expressions are equal if they are the same computation; their places in the text don't matter.
+/// Two expressions are equal if they are the same computation, regardless of their spans.
 #[derive(Debug, Clone)]
 pub struct Expr {
-    /// What is computed.
+    /// The computation.
     pub kind: ExprKind,
     /// Type of the value.
     pub ty: SqlType,
     /// False only if the value can't be NULL.
     pub nullable: bool,
-    /// Where it is in the text; [`Span::NONE`] for expressions made by rewrites.
+    /// Its span in the text; [`Span::NONE`] for expressions created by rewrites.
     pub span: Span,
 }
 
-/// What an expression computes.
+/// Kinds of expressions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ExprKind {
     /// The value of a column.
     Column(ColumnId),
     /// A constant of the expression's type.
     Literal(Value),
-    /// A value that is given when the statement runs.
+    /// A parameter, given when the statement runs.
     Parameter(ParameterId),
-    /// The value as the expression's type; `lenient` (TRY_CAST): NULL where it can't be that.
+    /// The value cast to the expression's type.
     Cast {
         /// The value.
         input: Box<Expr>,
-        /// NULL in place of an error.
+        /// TRY_CAST: NULL instead of an error.
         lenient: bool,
     },
-    /// A comparison of two values of one type.
+    /// A comparison of two values of the same type.
     Compare(Comparison, Box<Expr>, Box<Expr>),
-    /// TRUE if all are, FALSE if one is, else NULL. Two operands at least.
+    /// Three-valued AND: TRUE if all are TRUE, FALSE if one is FALSE, else NULL. At least two operands.
     And(Vec<Expr>),
-    /// TRUE if one is, FALSE if all are, else NULL. Two operands at least.
+    /// Three-valued OR: TRUE if one is TRUE, FALSE if all are FALSE, else NULL. At least two operands.
     Or(Vec<Expr>),
     /// Logical NOT.
     Not(Box<Expr>),
-    /// Is the value NULL? Never NULL itself.
+    /// Whether the value is NULL; never NULL itself.
     IsNull(Box<Expr>),
     /// Arithmetic on numbers, dates, times and intervals.
     Arithmetic(Arithmetic, Box<Expr>, Box<Expr>),
@@ -57,36 +57,36 @@ pub enum ExprKind {
     Case {
         /// (condition, value), in order.
         branches: Vec<(Expr, Expr)>,
-        /// The value if none is TRUE; NULL if missing.
+        /// The value if no condition is TRUE; NULL if missing.
         otherwise: Option<Box<Expr>>,
     },
     /// The first value that isn't NULL; later ones aren't evaluated.
     Coalesce(Vec<Expr>),
-    /// Is the value equal to one of these? With the NULLs of `=`. One type for all.
+    /// Whether the value is equal to one of these, with the NULL semantics of `=`. All have the same type.
     InList(Box<Expr>, Vec<Expr>),
-    /// Does the text match the pattern?
+    /// Whether the string matches the pattern.
     Match {
         /// Kind of pattern.
         kind: Match,
-        /// The text.
+        /// The string.
         input: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// The character that escapes a wildcard after it.
+        /// The character that escapes a following wildcard.
         escape: Option<char>,
     },
     /// A function of the registry.
     Call(ScalarFunction, Vec<Expr>),
     /// The body, in which `column` stands for a value that is computed once.
     Let {
-        /// Id of the value in the body.
+        /// The id of the value in the body.
         column: ColumnId,
         /// The value.
         value: Box<Expr>,
-        /// What it is used in.
+        /// The expression that uses it.
         body: Box<Expr>,
     },
-    /// A function that is an argument: `x -> x + 1`. Its type is that of the body.
+    /// A lambda as an argument: `x -> x + 1`. Its type is that of the body.
     Lambda(Vec<ColumnId>, Box<Expr>),
     /// A subquery as a value.
     Subquery(Box<Subquery>),
@@ -99,23 +99,23 @@ pub struct Subquery {
     pub kind: SubqueryKind,
     /// Its plan.
     pub plan: NodeId,
-    /// The columns of its SELECT list. One for a scalar subquery; for EXISTS it doesn't matter.
+    /// The columns of its SELECT list: one for a scalar subquery; irrelevant for EXISTS.
     pub columns: Vec<ColumnId>,
 }
 
-/// How a subquery is a value.
+/// How a subquery yields a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SubqueryKind {
-    /// The value of its only row; NULL without a row; more rows are an error.
+    /// The value of its only row; NULL if there is none; an error if there are several.
     Scalar,
-    /// Is there a row?
+    /// Whether there is a row.
     Exists,
-    /// `left op ANY (…)` or `left op ALL (…)`, with SQL's NULLs. `IN` is `= ANY`, `NOT IN` the negation of that. Several values
-    /// on the left are a row value; the subquery has as many columns, of the same types.
+    /// `left op ANY (…)` or `left op ALL (…)`, with SQL's NULL semantics. `IN` is `= ANY`, `NOT IN` its negation.
+    /// Several values on the left are a row value; the subquery has as many columns, with the same types.
     Quantified {
         /// The comparison of the left value with each row.
         comparison: Comparison,
-        /// ALL rather than ANY.
+        /// True for ALL, false for ANY.
         all: bool,
         /// The left value.
         left: Vec<Expr>,
@@ -137,7 +137,7 @@ pub enum Comparison {
     Greater,
     /// `>=`
     GreaterOrEqual,
-    /// `IS DISTINCT FROM`: NULL is a value like others; never NULL.
+    /// `IS DISTINCT FROM`: treats NULL as an ordinary value; never NULL.
     Distinct,
     /// `IS NOT DISTINCT FROM`.
     NotDistinct,
@@ -148,15 +148,15 @@ pub enum Comparison {
 pub enum Match {
     /// `LIKE`: `%` and `_`.
     Like,
-    /// `ILIKE`: the same in any case.
+    /// `ILIKE`: `LIKE`, case-insensitive.
     ILike,
-    /// `SIMILAR TO`: SQL's regular expressions, of the whole text.
+    /// `SIMILAR TO`: SQL's regular expressions, matched against the whole string.
     Similar,
-    /// `GLOB`: `*`, `?`, `[…]`, of the whole text.
+    /// `GLOB`: `*`, `?`, `[…]`, matched against the whole string.
     Glob,
-    /// `~`: a regular expression, anywhere in the text.
+    /// `~`: a regular expression, anywhere in the string.
     Regex,
-    /// `~*`: the same in any case.
+    /// `~*`: `~`, case-insensitive.
     IRegex,
 }
 
@@ -175,46 +175,46 @@ impl Hash for Expr {
 }
 
 impl Expr {
-    /// An expression without a place in the text.
+    /// Makes an expression without a span.
     pub fn new(kind: ExprKind, ty: SqlType, nullable: bool) -> Self {
         Self { kind, ty, nullable, span: Span::NONE }
     }
 
-    /// The same, with its place in the text.
+    /// Returns the expression with a span.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.span = span;
         self
     }
 
-    /// A constant.
+    /// Makes a constant.
     pub fn literal(value: Value, ty: SqlType) -> Self {
         let nullable = value.is_null();
         Self::new(ExprKind::Literal(value), ty, nullable)
     }
 
-    /// TRUE or FALSE.
+    /// Makes TRUE or FALSE.
     pub fn boolean(value: bool) -> Self {
         Self::literal(Value::Boolean(value), SqlType::Boolean)
     }
 
-    /// NULL of a type.
+    /// Makes NULL of a type.
     pub fn null(ty: SqlType) -> Self {
         Self::literal(Value::Null, ty)
     }
 
-    /// A BIGINT.
+    /// Makes a BIGINT constant.
     pub fn bigint(value: i64) -> Self {
         Self::literal(Value::Integer(i128::from(value)), SqlType::BigInt)
     }
 
-    /// A comparison; both sides have one type.
+    /// Makes a comparison; both sides must have the same type.
     pub fn compare(comparison: Comparison, left: Expr, right: Expr) -> Self {
         let nullable = !comparison.is_null_safe() && (left.nullable || right.nullable);
         Self::new(ExprKind::Compare(comparison, Box::new(left), Box::new(right)), SqlType::Boolean, nullable)
     }
 
-    /// The conjunction: TRUE without any, the condition itself if there is one; nested conjunctions are flattened.
+    /// Makes a conjunction: TRUE if empty, the condition itself if there is only one; flattens nested conjunctions.
     pub fn and(conditions: impl IntoIterator<Item = Expr>) -> Self {
         let mut all = Vec::new();
         for condition in conditions {
@@ -233,7 +233,7 @@ impl Expr {
         }
     }
 
-    /// The disjunction: FALSE without any.
+    /// Makes a disjunction: FALSE if empty.
     pub fn or(conditions: impl IntoIterator<Item = Expr>) -> Self {
         let mut all = Vec::new();
         for condition in conditions {
@@ -252,20 +252,21 @@ impl Expr {
         }
     }
 
-    /// The negation.
+    /// Returns the negation.
     #[must_use]
     pub fn negated(self) -> Self {
         let (nullable, span) = (self.nullable, self.span);
         Self { span, ..Self::new(ExprKind::Not(Box::new(self)), SqlType::Boolean, nullable) }
     }
 
-    /// `self IS NULL`.
+    /// Makes `self IS NULL`.
     #[must_use]
     pub fn is_null(self) -> Self {
         Self::new(ExprKind::IsNull(Box::new(self)), SqlType::Boolean, false)
     }
 
-    /// The value as another type; itself if it has that type. The caller has to know that there is such a cast.
+    /// Casts the value to another type; returns it unchanged if it has that type. The caller must know that the cast
+    /// exists.
     #[must_use]
     pub fn cast_to(self, ty: &SqlType) -> Self {
         if self.ty == *ty {
@@ -275,7 +276,7 @@ impl Expr {
         Self { span, ..Self::new(ExprKind::Cast { input: Box::new(self), lenient: false }, ty.clone(), nullable) }
     }
 
-    /// The column, if it is one and nothing else.
+    /// Returns the column, if the expression is just a column.
     pub fn as_column(&self) -> Option<ColumnId> {
         match self.kind {
             ExprKind::Column(column) => Some(column),
@@ -283,7 +284,7 @@ impl Expr {
         }
     }
 
-    /// The value, if it is a constant.
+    /// Returns the value, if the expression is a constant.
     pub fn as_literal(&self) -> Option<&Value> {
         match &self.kind {
             ExprKind::Literal(value) => Some(value),
@@ -307,7 +308,7 @@ impl Comparison {
         matches!(self, Self::Distinct | Self::NotDistinct)
     }
 
-    /// The comparison with its sides exchanged.
+    /// Returns the comparison with its sides swapped.
     #[must_use]
     pub fn swapped(self) -> Self {
         match self {
@@ -319,7 +320,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison that is TRUE where this one is FALSE, and NULL where it is NULL.
+    /// Returns the comparison that is TRUE where this one is FALSE, and NULL where this one is NULL.
     #[must_use]
     pub fn negated(self) -> Self {
         match self {
@@ -334,7 +335,7 @@ impl Comparison {
         }
     }
 
-    /// As it is written.
+    /// Returns the SQL symbol.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -350,7 +351,7 @@ impl Comparison {
 }
 
 impl Match {
-    /// As it is written.
+    /// Returns the SQL symbol.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Like => "LIKE",

@@ -1,7 +1,7 @@
-//! Functions as the plan knows them, and the registry from which the binder gets them.
+//! Functions from the plan's point of view, and the registry from which the binder gets them.
 //!
-//! The plan knows only what rewrites depend on; the implementation of a function belongs to the registry and the
-//! executor, and is carried along opaquely.
+//! The plan contains only the properties that rewrites depend on; the implementation of a function belongs to the
+//! registry and the executor, and is carried along opaquely.
 
 use std::any::Any;
 use std::fmt;
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use godwit_common::SqlState;
 use godwit_types::{SqlType, Value};
 
-/// The implementation of a function: its concrete type is known to the maker of the registry.
+/// The implementation of a function; only the registry's creator knows its concrete type.
 pub type Implementation = Arc<dyn Any + Send + Sync>;
 
-/// How often a call has to be evaluated.
+/// How often a call must be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Volatility {
-    /// The same arguments give the same value: it may be computed while planning.
+    /// The same arguments always give the same value, which may be computed at planning time.
     Immutable,
-    /// The same during a statement, such as `now()`.
+    /// The value is the same throughout a statement, such as `now()`.
     Stable,
-    /// A different value with each call, or a side effect: it is evaluated in its place, once for each row there.
+    /// Each call gives a different value, or has a side effect: it is evaluated where it stands, once per row.
     Volatile,
 }
 
@@ -30,11 +30,12 @@ pub enum Volatility {
 pub struct ScalarFunction {
     /// Its name.
     pub name: Arc<str>,
-    /// How often it has to be evaluated.
+    /// How often it must be evaluated.
     pub volatility: Volatility,
-    /// NULL if an argument is NULL.
+    /// True if the value is NULL whenever an argument is NULL.
     pub strict: bool,
-    /// Some arguments make it fail: it isn't evaluated for rows for which the statement wouldn't evaluate it.
+    /// True if it fails for some arguments: it must not be evaluated for rows for which the statement wouldn't evaluate
+    /// it.
     pub may_fail: bool,
     /// The implementation.
     pub implementation: Implementation,
@@ -47,9 +48,9 @@ pub struct AggregateFunction {
     pub name: Arc<str>,
     /// The value for a group without rows: 0 for counts, NULL for most.
     pub of_empty: Value,
-    /// The same however often a row occurs: `min`, `bool_or`.
+    /// True if duplicate rows don't change the value: `min`, `bool_or`.
     pub ignores_duplicates: bool,
-    /// The value depends on the order of rows: `first`, `list`, `string_agg`.
+    /// True if the value depends on the order of rows: `first`, `list`, `string_agg`.
     pub depends_on_order: bool,
     /// The implementation.
     pub implementation: Implementation,
@@ -60,7 +61,7 @@ pub struct AggregateFunction {
 pub struct WindowFunction {
     /// Its name.
     pub name: Arc<str>,
-    /// It looks at the rows of its frame, as `first_value` does, not at the partition only.
+    /// True if it uses the rows of its frame, as `first_value` does, rather than just the partition.
     pub uses_frame: bool,
     /// The implementation.
     pub implementation: Implementation,
@@ -92,7 +93,7 @@ macro_rules! compared_by_name {
 
 compared_by_name!(ScalarFunction, AggregateFunction, WindowFunction);
 
-/// An argument, as far as the choice of a function depends on it.
+/// The properties of an argument that the choice of a function depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct ArgumentType<'a> {
     /// Its type; [`SqlType::Unknown`] for NULL and quoted text.
@@ -101,16 +102,16 @@ pub struct ArgumentType<'a> {
     pub value: Option<&'a Value>,
     /// False only if it can't be NULL.
     pub nullable: bool,
-    /// For a lambda: how many parameters it has. Its type is not known before the function is.
+    /// For a lambda, its number of parameters. Its type isn't known before the function is chosen.
     pub lambda_parameters: Option<usize>,
 }
 
-/// A scalar function that takes some arguments.
+/// A scalar function chosen for some arguments.
 #[derive(Debug, Clone)]
 pub struct ScalarMatch {
     /// The function.
     pub function: ScalarFunction,
-    /// The types that its arguments are cast to, one each.
+    /// The types to which its arguments are cast, one each.
     pub argument_types: Vec<SqlType>,
     /// Type of the value.
     pub ty: SqlType,
@@ -118,12 +119,12 @@ pub struct ScalarMatch {
     pub nullable: bool,
 }
 
-/// An aggregate function that takes some arguments.
+/// An aggregate function chosen for some arguments.
 #[derive(Debug, Clone)]
 pub struct AggregateMatch {
     /// The function.
     pub function: AggregateFunction,
-    /// The types that its arguments are cast to, one each.
+    /// The types to which its arguments are cast, one each.
     pub argument_types: Vec<SqlType>,
     /// Type of the value.
     pub ty: SqlType,
@@ -131,12 +132,12 @@ pub struct AggregateMatch {
     pub nullable: bool,
 }
 
-/// A window function that takes some arguments.
+/// A window function chosen for some arguments.
 #[derive(Debug, Clone)]
 pub struct WindowMatch {
     /// The function.
     pub function: WindowFunction,
-    /// The types that its arguments are cast to, one each.
+    /// The types to which its arguments are cast, one each.
     pub argument_types: Vec<SqlType>,
     /// Type of the value.
     pub ty: SqlType,
@@ -144,34 +145,34 @@ pub struct WindowMatch {
     pub nullable: bool,
 }
 
-/// What a name stands for.
+/// Kinds of functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FunctionKind {
     /// A value for each row.
     Scalar,
     /// A value for each group.
     Aggregate,
-    /// A value for each row, of the rows around it.
+    /// A value for each row, computed from the rows around it.
     Window,
 }
 
-/// Why no function was found for a call.
+/// The reason why no function was found for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoFunction {
-    /// Nothing has this name.
+    /// There is no function with this name.
     UnknownName,
-    /// No function of the name takes these arguments; the existing forms, as text.
+    /// No function with this name takes these arguments.
     NoMatch {
-        /// Such as `substring(VARCHAR, BIGINT, BIGINT)`.
+        /// The existing overloads, such as `substring(VARCHAR, BIGINT, BIGINT)`.
         signatures: Vec<String>,
     },
-    /// An argument has a value that the function doesn't accept, and the reason.
+    /// An argument has a value that the function doesn't accept.
     BadArgument {
-        /// Position of the argument, if it is one.
+        /// Position of the argument, if the reason concerns one.
         argument: Option<usize>,
-        /// In a sentence.
+        /// The reason, as a sentence.
         message: String,
-        /// The kind of the error, as clients see it.
+        /// The SQLSTATE for clients.
         code: SqlState,
     },
 }
@@ -181,17 +182,18 @@ pub type FunctionError = NoFunction;
 
 /// The available functions. Names are in lower case.
 pub trait FunctionRegistry: Send + Sync {
-    /// The kind of function of a name. A name may be both an aggregate and a window function: then it is reported as an
-    /// aggregate.
+    /// Returns the kind of the function with this name. A name that is both an aggregate and a window function is
+    /// reported as an aggregate.
     fn kind(&self, name: &str) -> Option<FunctionKind>;
 
-    /// The scalar function that takes such arguments.
+    /// Returns the scalar function that takes such arguments.
     fn scalar(&self, name: &str, arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction>;
 
-    /// The types of the parameters of the lambdas among the arguments, by argument; empty for other arguments.
+    /// Returns, for each argument, the parameter types of its lambda; empty for other arguments.
     fn lambda_parameters(&self, name: &str, arguments: &[ArgumentType<'_>]) -> Result<Vec<Vec<SqlType>>, NoFunction>;
 
-    /// The aggregate function that takes such arguments. `order_by` are the keys of WITHIN GROUP or of an ORDER BY.
+    /// Returns the aggregate function that takes such arguments. `order_by` are the keys of WITHIN GROUP or of an ORDER
+    /// BY.
     fn aggregate(
         &self,
         name: &str,
@@ -199,13 +201,13 @@ pub trait FunctionRegistry: Send + Sync {
         order_by: &[ArgumentType<'_>],
     ) -> Result<AggregateMatch, NoFunction>;
 
-    /// The window function that takes such arguments; aggregates aren't window functions here.
+    /// Returns the window function that takes such arguments; aggregates aren't window functions here.
     fn window(&self, name: &str, arguments: &[ArgumentType<'_>]) -> Result<WindowMatch, NoFunction>;
 
-    /// All names, for hints.
+    /// Returns all names, for hints.
     fn names(&self) -> Vec<String>;
 
-    /// The value of a call of an immutable function with constants; `None` if it is left to the executor, for example
+    /// Evaluates a call of an immutable function with constants; `None` if it is left to the executor, for example
     /// because the value would be large.
     fn evaluate(&self, call: &crate::Expr) -> Option<godwit_common::Result<Value>>;
 }

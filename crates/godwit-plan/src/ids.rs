@@ -1,4 +1,4 @@
-//! Ids that replace names when a statement is bound.
+//! Ids that replace names in a bound statement.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ macro_rules! id {
         pub struct $name(u32);
 
         impl $name {
-            /// The id at a position.
+            /// Creates the id for an index.
             pub(crate) fn new(index: usize) -> Self {
                 Self(u32::try_from(index).expect("a statement has fewer than 2^32 of everything"))
             }
 
-            /// The position.
+            /// Returns the index.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -29,7 +29,7 @@ macro_rules! id {
 }
 
 id!(
-    /// A column of an instance of a table, or a computed one. Unique in a statement.
+    /// A column of a table instance, or a computed one. Unique within a statement.
     ColumnId,
     "#"
 );
@@ -39,12 +39,12 @@ id!(
     "n"
 );
 id!(
-    /// A subplan that is used more than once.
+    /// A shared plan: a subplan with several uses.
     SharedId,
     "shared "
 );
 id!(
-    /// A value that is given when a prepared statement runs.
+    /// A parameter of a prepared statement.
     ParameterId,
     "$"
 );

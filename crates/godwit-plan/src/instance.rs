@@ -1,4 +1,4 @@
-//! A plan for one run: over the versions of tables that the run sees, with the values of its parameters.
+//! A plan for one execution: over the versions of tables that it sees, with the values of its parameters.
 //!
 //! Nodes and columns keep their ids.
 
@@ -9,8 +9,8 @@ use godwit_types::Value;
 use crate::{Expr, ExprKind, Node, Plan, Relation, Scan};
 
 impl Plan {
-    /// The same plan with values in place of its parameters, in the order of [`Plan::parameters`]. A use of a parameter as
-    /// another type stays a parameter.
+    /// Returns the plan with values in place of its parameters, in the order of [`Plan::parameters`]. Where a parameter
+    /// is used as another type, it stays a parameter.
     #[must_use]
     pub fn with_values(&self, values: &[Value]) -> Plan {
         let mut bound = |mut part: Expr| {
@@ -28,7 +28,7 @@ impl Plan {
         })
     }
 
-    /// The same plan over other versions of its relations.
+    /// Returns the plan over other versions of its relations.
     #[must_use]
     pub fn with_relations(&self, version: impl Fn(&Arc<dyn Relation>) -> Arc<dyn Relation>) -> Plan {
         self.map_nodes(|node| match node {

@@ -1,4 +1,4 @@
-//! The logical plan: what a statement asks for, in nodes and typed expressions over columns that have identities.
+//! The logical plan: nodes and typed expressions over columns with unique ids.
 //!
 //! ```text
 //! Plan ── nodes: an arena, addressed by NodeId; each a tree of its inputs
@@ -7,16 +7,16 @@
 //!      └─ root, and the names of the result's columns
 //! ```
 //!
-//! - *Names are gone.* A [`ColumnId`] is unique in a statement; uses of a column refer to its id. An instance of a
-//!   table and each use of a shared plan bring ids of their own, so that no rewrite can confuse two of them. Names are
-//!   kept for `EXPLAIN` and messages only.
+//! - *Names are gone.* A [`ColumnId`] is unique in a statement; uses of a column refer to its id. Each instance of a
+//!   table and each use of a shared plan has its own ids, so that no rewrite can confuse two of them. Names are kept
+//!   only for `EXPLAIN` and messages.
 //! - *A node passes a column on under its id*: the same id is the same value in every node that has it. Where a value may
 //!   change (except on the NULL side of an outer join), it gets another id.
-//! - *Nodes are immutable.* A rewrite adds nodes; what is no longer reached costs nothing but its place.
-//! - *Sharing is explicit.* From a root, nodes are a tree; only [`Node::Use`] leads to subplans with other uses. So a
+//! - *Nodes are immutable.* A rewrite adds nodes; unreachable nodes cost nothing but their memory.
+//! - *Sharing is explicit.* From a root, nodes form a tree; only [`Node::Use`] leads to subplans with other uses. So a
 //!   pass walks each shared plan once, however often it is used.
 //! - *A subplan is correlated* exactly if it has free columns ([`Plan::free_columns`]): columns that it uses but none of
-//!   its nodes makes.
+//!   its nodes produces.
 #![forbid(unsafe_code)]
 
 mod call;

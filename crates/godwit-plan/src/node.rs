@@ -7,7 +7,7 @@ use crate::{AggregateCall, ColumnId, Expr, NodeId, Relation, SharedId, SortKey, 
 /// A relational operator over the rows of other nodes.
 #[derive(Debug, Clone)]
 pub enum Node {
-    /// Rows of expressions without columns; one row of no columns is what a SELECT without FROM reads.
+    /// Rows of expressions without columns; a SELECT without FROM reads one row without columns.
     Values(Values),
     /// The rows of a table.
     Scan(Scan),
@@ -20,42 +20,42 @@ pub enum Node {
         /// Conjuncts.
         conditions: Vec<Expr>,
     },
-    /// Pairs of rows.
+    /// A join.
     Join(Join),
     /// A row for each group.
     Aggregate(Aggregate),
     /// The rows with the values of window functions.
     Window(Window),
-    /// The rows in an order.
+    /// The rows, sorted.
     Sort {
         /// The rows.
         input: NodeId,
-        /// The order; rows that are equal in it come in any order.
+        /// The order; ties come in any order.
         keys: Vec<SortKey>,
     },
     /// The first rows.
     Limit(Limit),
-    /// The rows of several inputs.
+    /// The union, intersection or difference of several inputs.
     SetOperation(SetOperation),
-    /// The rows with the elements of lists, a row each.
+    /// The rows joined with the elements of their lists, one row per element.
     Unnest(Unnest),
-    /// A fixpoint.
+    /// A recursive query.
     Recursive(Recursive),
-    /// Inside the step of a [`Recursive`]: the rows of the round before. The columns are fresh, in the order of the
-    /// recursion's.
+    /// Inside the step of a [`Recursive`]: the rows of the previous round. The columns are fresh, in the order of the
+    /// recursion's columns.
     WorkingRows {
         /// [`Recursive::working`] of the recursion.
         of: ColumnId,
-        /// A fresh id for each column of it.
+        /// A fresh id for each column of the recursion.
         columns: Vec<ColumnId>,
     },
     /// The rows of a shared plan.
     Use(Use),
-    /// Some rows, picked at random.
+    /// A random sample of the rows.
     Sample(Sample),
 }
 
-/// Rows of expressions. They see no columns but free ones.
+/// Rows of expressions, which may use free columns only.
 #[derive(Debug, Clone)]
 pub struct Values {
     /// The columns.
@@ -69,11 +69,11 @@ pub struct Values {
 pub struct Scan {
     /// The table.
     pub relation: Arc<dyn Relation>,
-    /// The columns that are read: (id, position in the table).
+    /// The columns to read: (id, position in the table).
     pub columns: Vec<(ColumnId, usize)>,
-    /// Conditions over these columns that the scan evaluates.
+    /// Predicates over these columns, evaluated by the scan.
     pub filters: Vec<Expr>,
-    /// This many rows are enough.
+    /// The scan may stop after this many rows.
     pub rows_enough: Option<u64>,
 }
 
@@ -82,60 +82,60 @@ pub struct Scan {
 pub struct Project {
     /// The rows.
     pub input: NodeId,
-    /// (id, value). A column that is passed on has its own id: `(#3, #3)`.
+    /// (id, value). A column that is passed on keeps its id: `(#3, #3)`.
     pub columns: Vec<(ColumnId, Expr)>,
 }
 
-/// Pairs of rows. The left input is the probe side, the right one the build side.
+/// A join. The left input is the probe side, the right one the build side.
 ///
-/// While subqueries and LATERAL are not unnested, the right side may use columns of the left one: a *dependent* join.
+/// Before subqueries and LATERAL are unnested, the right side may use columns of the left one: a *dependent* join.
 #[derive(Debug, Clone)]
 pub struct Join {
-    /// Which pairs and rows come out.
+    /// The kind of join.
     pub kind: JoinKind,
     /// Probe side.
     pub left: NodeId,
     /// Build side.
     pub right: NodeId,
-    /// Conjuncts over both sides that must be TRUE for a pair.
+    /// Conjuncts over both sides that must be TRUE for a pair to match.
     pub conditions: Vec<Expr>,
 }
 
 /// Kinds of joins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JoinKind {
-    /// Pairs.
+    /// Matching pairs.
     Inner,
-    /// Pairs, and left rows without a pair, with NULLs on the right.
+    /// Pairs, and left rows without a match, with NULLs on the right.
     Left,
-    /// Pairs, and right rows without a pair, with NULLs on the left.
+    /// Pairs, and right rows without a match, with NULLs on the left.
     Right,
-    /// Pairs, and rows of both sides without a pair.
+    /// Pairs, and rows of both sides without a match.
     Full,
-    /// Left rows that have a pair, once each; only left columns.
+    /// Left rows that have a match, once each; only left columns.
     Semi,
-    /// Left rows that have none.
+    /// Left rows that have no match; only left columns.
     Anti,
-    /// `Semi` with its sides exchanged: right rows that have a pair, once each; only right columns.
+    /// `Semi` with its sides swapped: right rows that have a match, once each; only right columns.
     RightSemi,
-    /// `Anti` with its sides exchanged: right rows that have none.
+    /// `Anti` with its sides swapped: right rows that have no match; only right columns.
     RightAnti,
-    /// As `Left`; more than one pair for a left row is an error, reported if a row with it is used.
+    /// Like `Left`; more than one match for a left row is an error, reported if a row with it is used.
     Single,
-    /// Left rows with a column that says whether there is a pair.
+    /// Mark join: left rows with a column that says whether there is a match.
     ///
-    /// Among the right rows for which the conditions of the join are TRUE: TRUE if for one of them all of `compare` are TRUE, else
-    /// NULL if for one of them they are NULL together, else FALSE. Without `compare` never NULL.
+    /// Among the right rows for which the conditions of the join are TRUE: TRUE if the conjunction of `compare` is TRUE
+    /// for one of them, else NULL if it is NULL for one of them, else FALSE. Without `compare`, never NULL.
     Mark {
-        /// The column; BOOLEAN.
+        /// The mark column; BOOLEAN.
         mark: ColumnId,
-        /// Conjuncts that count with their NULLs, as the comparison of IN does.
+        /// Conjuncts whose NULLs matter, such as the comparison of IN.
         compare: Vec<Expr>,
     },
-    /// For each left row the one right row that comes last in the order of `right` up to and including its own `left` value
-    /// (or first from it on), among those for which the conditions are TRUE.
+    /// For each left row, the one right row that comes last in the order of `right` up to and including the left row's
+    /// `left` value (or the first one starting at it), among those for which the conditions are TRUE.
     AsOf {
-        /// As `Left`: rows without a pair come with NULLs.
+        /// Like `Left`: rows without a match come with NULLs.
         outer: bool,
         /// One of `<`, `<=`, `>`, `>=`: `left op right`.
         comparison: crate::Comparison,
@@ -144,21 +144,21 @@ pub enum JoinKind {
         /// The right value.
         right: Box<Expr>,
     },
-    /// The first rows of both, the second rows, and so on; NULLs where one side has ended.
+    /// Pairs the first rows of both sides, the second rows, and so on; NULLs where one side has ended.
     Positional,
 }
 
-/// A row for each group. Without keys and sets there is one group, of all rows, even if there are none.
+/// One row per group. Without keys and sets, there is one group of all rows, even if there are none.
 #[derive(Debug, Clone)]
 pub struct Aggregate {
     /// The rows.
     pub input: NodeId,
     /// (id, key). A key that is a column of the input keeps its id unless it is in grouping sets.
     pub keys: Vec<(ColumnId, Expr)>,
-    /// Grouping sets, each by positions of its keys: the others are NULL in its rows. Several sets may be equal.
+    /// Grouping sets, each as positions of its keys: all other keys are NULL in its rows. Several sets may be equal.
     pub sets: Option<Vec<Vec<usize>>>,
-    /// With sets: a BIGINT whose bit `k`, from the last key on, is 1 if the key isn't in the row's set; duplicates of a set
-    /// have the same.
+    /// With sets: a BIGINT whose bit `k`, counted from the last key, is 1 if the key isn't in the row's set; duplicates
+    /// of a set have the same value.
     pub grouping_id: Option<ColumnId>,
     /// (id, aggregate).
     pub aggregates: Vec<(ColumnId, AggregateCall)>,
@@ -176,53 +176,54 @@ pub struct Window {
 /// The first rows.
 #[derive(Debug, Clone)]
 pub struct Limit {
-    /// The rows. If it is a sort the first are those of its order.
+    /// The rows. If this is a sort, the first rows in its order are returned.
     pub input: NodeId,
-    /// Rows that are left out at the start: a BIGINT without columns.
+    /// The number of rows to skip: a BIGINT without columns.
     pub offset: Option<Expr>,
-    /// Rows after these, at most: a BIGINT without columns; NULL is no limit.
+    /// The maximum number of rows after these: a BIGINT without columns; NULL is no limit.
     pub count: Option<Expr>,
-    /// Rows that are equal to the last one in the order come, too.
+    /// True if rows that are equal to the last one in the order are included.
     pub with_ties: bool,
-    /// `count` is a DOUBLE, in percent of all rows.
+    /// True if `count` is a DOUBLE, in percent of all rows.
     pub percent: bool,
 }
 
-/// The rows of several inputs.
+/// The union, intersection or difference of several inputs.
 #[derive(Debug, Clone)]
 pub struct SetOperation {
-    /// Which rows.
+    /// The operation.
     pub operator: SetOperator,
-    /// Duplicates stay.
+    /// True if duplicates are kept.
     pub all: bool,
-    /// The columns that come out: fresh ids.
+    /// The output columns: fresh ids.
     pub columns: Vec<ColumnId>,
-    /// The inputs, with their columns in the order of `columns`, of the same types. Two for INTERSECT and EXCEPT, two or more for
-    /// UNION.
+    /// The inputs, with their columns in the order of `columns` and with the same types. Two for INTERSECT and EXCEPT,
+    /// two or more for UNION.
     pub inputs: Vec<(NodeId, Vec<ColumnId>)>,
 }
 
 /// UNION, INTERSECT, EXCEPT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SetOperator {
-    /// The rows of all.
+    /// The rows of all inputs.
     Union,
-    /// The rows that both have; with ALL as often as both have them.
+    /// The rows that both inputs have; with ALL, as often as both have them.
     Intersect,
-    /// The rows of the first that the second doesn't have; with ALL one less for each of the second.
+    /// The rows of the first input that the second doesn't have; with ALL, each row of the second removes one.
     Except,
 }
 
-/// The rows with the elements of lists, a row each. Lists of a row are walked side by side; shorter ones give NULLs.
+/// The rows joined with the elements of their lists, one row per element. Lists of a row are unnested side by side;
+/// shorter ones are padded with NULLs.
 #[derive(Debug, Clone)]
 pub struct Unnest {
     /// The rows; all their columns are passed on.
     pub input: NodeId,
     /// The lists.
     pub lists: Vec<UnnestedList>,
-    /// The position of the element, from 1: BIGINT.
+    /// The 1-based position of the element: BIGINT.
     pub ordinality: Option<ColumnId>,
-    /// Rows without an element come once, with NULLs.
+    /// True if rows without elements come once, with NULLs.
     pub outer: bool,
 }
 
@@ -235,18 +236,18 @@ pub struct UnnestedList {
     pub list: Expr,
 }
 
-/// Rows of `base`, then those of `step` over them, over those, and so on until a round has none.
+/// The rows of `base`, then those of `step` over them, and so on until a round has no rows.
 #[derive(Debug, Clone)]
 pub struct Recursive {
-    /// Names the recursion: not one of its columns, but a fresh id that [`Node::WorkingRows`] refer to.
+    /// Identifies the recursion: not one of its columns, but a fresh id that [`Node::WorkingRows`] refers to.
     pub working: ColumnId,
-    /// The columns that come out: fresh ids.
+    /// The output columns: fresh ids.
     pub columns: Vec<ColumnId>,
     /// The first rows, with columns in the order of `columns`.
     pub base: (NodeId, Vec<ColumnId>),
     /// The rows of a round.
     pub step: (NodeId, Vec<ColumnId>),
-    /// Rows that were there before come again; else they are dropped.
+    /// True if rows that occurred before are kept; otherwise they are dropped.
     pub all: bool,
 }
 
@@ -259,22 +260,22 @@ pub struct Use {
     pub columns: Vec<(ColumnId, ColumnId)>,
 }
 
-/// Some rows, picked at random.
+/// A random sample of the rows.
 #[derive(Debug, Clone)]
 pub struct Sample {
     /// The rows.
     pub input: NodeId,
-    /// How many.
+    /// The sample size.
     pub size: SampleSize,
-    /// Starts the random numbers; the same seed picks the same rows of the same input.
+    /// The random seed; the same seed picks the same rows from the same input.
     pub seed: Option<u64>,
 }
 
-/// How many rows a sample has.
+/// The size of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SampleSize {
-    /// This many.
+    /// This number of rows.
     Rows(u64),
-    /// Each with this probability, in percent.
+    /// Each row with this probability, in percent.
     Percent(f64),
 }

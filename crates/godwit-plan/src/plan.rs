@@ -1,4 +1,4 @@
-//! The arena.
+//! The plan: an arena of nodes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,23 +14,22 @@ pub struct Plan {
     columns: Vec<ColumnInfo>,
     shared: Vec<SharedPlan>,
     parameters: Vec<ParameterInfo>,
-    /// The node whose rows are the result, once there is one.
+    /// The node whose rows are the result, once it is known.
     pub root: Option<NodeId>,
-    /// The result's columns, in order. One column may be several.
+    /// The result's columns, in order. A column may occur several times.
     pub output: Vec<OutputColumn>,
 }
 
-/// What is known about a column in all nodes.
+/// Properties of a column in all nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnInfo {
-    /// For EXPLAIN and messages.
+    /// Its name, for EXPLAIN and messages.
     pub name: String,
-    /// The statement's name for its table, for EXPLAIN.
+    /// The name that the statement uses for its table, for EXPLAIN.
     pub table: Option<Arc<str>>,
-    /// Type.
+    /// Its type.
     pub ty: SqlType,
-    /// False only if its node makes no NULLs. The NULL side of an outer join still has NULLs: ask
-    /// [`Plan::nullable_columns`].
+    /// False only if its node produces no NULLs. An outer join may still add NULLs: see [`Plan::nullable_columns`].
     pub nullable: bool,
 }
 
@@ -43,28 +42,28 @@ pub struct OutputColumn {
     pub column: ColumnId,
 }
 
-/// A subplan that is used more than once.
+/// A subplan with several uses.
 #[derive(Debug, Clone)]
 pub struct SharedPlan {
     /// Its name in the text, for EXPLAIN.
     pub name: String,
     /// Its root. It has no free columns.
     pub root: NodeId,
-    /// `[NOT] MATERIALIZED`, if it was stated.
+    /// `[NOT] MATERIALIZED`, if it was written.
     pub materialized: Option<bool>,
 }
 
 /// A parameter of a prepared statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterInfo {
-    /// As written after `$`; a number for `?`.
+    /// Its name after `$`; a number for `?`.
     pub name: String,
     /// The type that its context requires; [`SqlType::Unknown`] until one does.
     pub ty: SqlType,
 }
 
 impl Plan {
-    /// A plan without nodes.
+    /// Creates a plan without nodes.
     pub fn new() -> Self {
         Self::default()
     }
@@ -75,44 +74,44 @@ impl Plan {
         NodeId::new(self.nodes.len() - 1)
     }
 
-    /// A node.
+    /// Returns a node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// A column that didn't exist before.
+    /// Adds a new column.
     pub fn add_column(&mut self, name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnId {
         self.columns.push(ColumnInfo { name: name.into(), table: None, ty, nullable });
         ColumnId::new(self.columns.len() - 1)
     }
 
-    /// Sets the statement's name for the table of a column.
+    /// Sets the name that the statement uses for the table of a column.
     pub fn set_table(&mut self, id: ColumnId, table: Arc<str>) {
         self.columns[id.index()].table = Some(table);
     }
 
-    /// A fresh column like another one.
+    /// Adds a fresh column with the properties of another one.
     pub fn copy_column(&mut self, column: ColumnId) -> ColumnId {
         self.columns.push(self.columns[column.index()].clone());
         ColumnId::new(self.columns.len() - 1)
     }
 
-    /// What is known about a column.
+    /// Returns the properties of a column.
     pub fn column(&self, id: ColumnId) -> &ColumnInfo {
         &self.columns[id.index()]
     }
 
-    /// Notes that a column's node makes NULLs: a rewrite has put another node in its place.
+    /// Records that a column's node produces NULLs: a rewrite has replaced the node.
     pub fn make_nullable(&mut self, id: ColumnId) {
         self.columns[id.index()].nullable = true;
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     pub fn column_count(&self) -> usize {
         self.columns.len()
     }
 
-    /// Number of nodes that were added.
+    /// Returns the number of nodes in the arena.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
@@ -123,22 +122,22 @@ impl Plan {
         SharedId::new(self.shared.len() - 1)
     }
 
-    /// A shared plan.
+    /// Returns a shared plan.
     pub fn shared(&self, id: SharedId) -> &SharedPlan {
         &self.shared[id.index()]
     }
 
-    /// A shared plan, to put another root in its place. Its columns must stay.
+    /// Returns a shared plan, to replace its root. Its columns must stay.
     pub fn shared_mut(&mut self, id: SharedId) -> &mut SharedPlan {
         &mut self.shared[id.index()]
     }
 
-    /// All shared plans, each after those that it uses.
+    /// Iterates over all shared plans, each after those that it uses.
     pub fn shared_plans(&self) -> impl DoubleEndedIterator<Item = (SharedId, &SharedPlan)> + ExactSizeIterator {
         self.shared.iter().enumerate().map(|(index, shared)| (SharedId::new(index), shared))
     }
 
-    /// The shared plans that the root depends on, each after those that it uses.
+    /// Returns the shared plans that the root depends on, each after those that it uses.
     pub fn used_shared_plans(&self) -> Vec<(SharedId, &SharedPlan)> {
         let mut used = vec![false; self.shared.len()];
         let mut open: Vec<NodeId> = self.root.into_iter().collect();
@@ -161,8 +160,7 @@ impl Plan {
         self.shared_plans().filter(|(id, _)| used[id.index()]).collect()
     }
 
-    /// Replaces the shared plans that the root doesn't depend on by plans without rows, so that no pass has to look at
-    /// them.
+    /// Replaces shared plans that the root doesn't depend on by plans without rows, so that no pass has to visit them.
     pub fn empty_unused_shared_plans(&mut self) {
         let mut unused = vec![true; self.shared.len()];
         self.used_shared_plans().into_iter().for_each(|(id, _)| unused[id.index()] = false);
@@ -172,7 +170,7 @@ impl Plan {
         }
     }
 
-    /// The parameter of a name; adds it if it is new.
+    /// Returns the parameter with this name; adds it if it is new.
     pub fn parameter(&mut self, name: &str) -> ParameterId {
         let known = self.parameters.iter().position(|parameter| parameter.name == name);
         ParameterId::new(known.unwrap_or_else(|| {
@@ -181,16 +179,16 @@ impl Plan {
         }))
     }
 
-    /// The id of a parameter by its position among all.
+    /// Returns the id of a parameter, by its position among all.
     pub fn parameter_at(&self, position: usize) -> ParameterId {
         assert!(position < self.parameters.len(), "there is a parameter");
         ParameterId::new(position)
     }
 
-    /// Number of levels in the tree of the root, and in that of each shared plan that is used.
+    /// Returns the depth of the root's tree, and of each used shared plan's.
     pub fn levels(&self) -> Vec<usize> {
         let mut levels = vec![0_usize; self.nodes.len()];
-        // A node is made after its inputs.
+        // A node is created after its inputs.
         for (at, node) in self.nodes.iter().enumerate() {
             levels[at] = 1 + node.inputs().iter().map(|input| levels[input.index()]).max().unwrap_or(0);
         }
@@ -198,14 +196,14 @@ impl Plan {
         roots.map(|root| levels[root.index()]).collect()
     }
 
-    /// The same plan with other nodes, each with the id of the one that it was made from.
+    /// Returns the plan with each node replaced by another one with the same id.
     pub(crate) fn map_nodes(&self, map: impl FnMut(Node) -> Node) -> Plan {
         let mut plan = self.clone();
         plan.nodes = plan.nodes.into_iter().map(map).collect();
         plan
     }
 
-    /// The relations of its scans, including those of nodes that are no longer reached.
+    /// Returns the relations of its scans, including those of unreachable nodes.
     pub fn relations(&self) -> impl Iterator<Item = &Arc<dyn Relation>> {
         self.nodes.iter().filter_map(|node| match node {
             Node::Scan(scan) => Some(&scan.relation),
@@ -213,22 +211,22 @@ impl Plan {
         })
     }
 
-    /// What is known about a parameter.
+    /// Returns the properties of a parameter.
     pub fn parameter_info(&self, id: ParameterId) -> &ParameterInfo {
         &self.parameters[id.index()]
     }
 
-    /// The same, to set its type.
+    /// Returns the properties of a parameter, to set its type.
     pub fn parameter_info_mut(&mut self, id: ParameterId) -> &mut ParameterInfo {
         &mut self.parameters[id.index()]
     }
 
-    /// All parameters, in the order of their first use.
+    /// Returns all parameters, in the order of their first use.
     pub fn parameters(&self) -> &[ParameterInfo] {
         &self.parameters
     }
 
-    /// The columns of a node's rows, in order.
+    /// Returns the output columns of a node, in order.
     pub fn outputs(&self, id: NodeId) -> Vec<ColumnId> {
         match self.node(id) {
             Node::Values(values) => values.columns.clone(),
@@ -280,13 +278,13 @@ impl Plan {
         columns
     }
 
-    /// The columns of a node's rows, as a set.
+    /// Returns the output columns of a node, as a set.
     pub fn output_set(&self, id: NodeId) -> ColumnSet {
         self.outputs(id).into_iter().collect()
     }
 
-    /// The columns that a subtree uses and doesn't make: those of outer queries. Includes those of subqueries in its
-    /// expressions.
+    /// Returns the columns that a subtree uses but doesn't produce: those of outer queries. Includes those used by
+    /// subqueries in its expressions.
     pub fn free_columns(&self, id: NodeId) -> ColumnSet {
         let mut used = ColumnSet::new();
         let mut made = ColumnSet::new();
@@ -315,8 +313,8 @@ impl Plan {
         });
     }
 
-    /// The columns of a node that may be NULL there: those that are made so, and those to which an outer join adds
-    /// NULLs.
+    /// Returns the columns of a node that may be NULL in its output: those that are produced as nullable, and those to
+    /// which an outer join adds NULLs.
     pub fn nullable_columns(&self, id: NodeId) -> ColumnSet {
         use crate::JoinKind;
         let of_info = |columns: Vec<ColumnId>| columns.into_iter().filter(|&column| self.column(column).nullable);
@@ -383,8 +381,8 @@ impl Plan {
         }
     }
 
-    /// Those columns, made of expressions over an input, that may be NULL. A column of the input is what it is there; one
-    /// from outside is what it was when the expression was made.
+    /// Returns the columns, computed from an input, that may be NULL. A column of the input is as nullable as it is
+    /// there; one from outside is as nullable as it was when the expression was created.
     fn nullable_of<'c>(
         &'c self,
         input: NodeId,
@@ -398,8 +396,8 @@ impl Plan {
         columns.iter().filter(may_be_null).map(|&(column, _)| column)
     }
 
-    /// A copy of a subtree in which every column that it makes has a fresh id; columns from outside stay. The map gives
-    /// the new ids.
+    /// Copies a subtree, giving a fresh id to every column that it produces; columns from outside stay. The returned
+    /// map gives the new ids.
     pub fn copy_subtree(&mut self, id: NodeId) -> (NodeId, HashMap<ColumnId, ColumnId>) {
         let mut renamed = HashMap::new();
         self.collect_fresh(id, &mut renamed);

@@ -11,7 +11,8 @@ use crate::{
 };
 
 impl Plan {
-    /// The plan as a tree, a node per line. Columns are shown as `name#id`: ids identify them, names help to read.
+    /// Returns the plan as a tree, one node per line. Columns are shown as `name#id`: ids identify them, names help
+    /// readers.
     pub fn display(&self) -> String {
         let mut text = String::new();
         for (id, shared) in self.used_shared_plans() {
@@ -24,17 +25,17 @@ impl Plan {
         text
     }
 
-    /// An expression as text, with the names of columns.
+    /// Returns an expression as text, with the names of columns.
     pub fn display_expr(&self, expr: &Expr) -> String {
         Shown { names: Names::WithIds(self), expr }.to_string()
     }
 
-    /// An expression as a user would write it.
+    /// Returns an expression as a user would write it.
     pub fn explain_expr(&self, expr: &Expr) -> String {
         Shown { names: Names::Alone(self), expr }.to_string()
     }
 
-    /// A column as a user would write it, with its table if it is of one.
+    /// Returns a column as a user would write it, qualified by its table if it has one.
     pub fn explain_column(&self, column: ColumnId) -> Cow<'_, str> {
         let info = self.column(column);
         match &info.table {
@@ -84,7 +85,7 @@ impl Plan {
         }
     }
 
-    /// A node in a line.
+    /// Describes a node on one line.
     pub fn describe(&self, node: &Node) -> String {
         match node {
             Node::Values(values) => format!("Values ({}) {} rows", self.names(&values.columns), values.rows.len()),
@@ -247,7 +248,7 @@ impl Plan {
 /// How columns and parameters are shown.
 #[derive(Clone, Copy)]
 enum Names<'a> {
-    /// Without a plan that knows their names.
+    /// By id only: there is no plan that knows their names.
     Ids,
     /// `name#id`.
     WithIds(&'a Plan),
@@ -255,13 +256,13 @@ enum Names<'a> {
     Alone(&'a Plan),
 }
 
-/// An expression as text.
+/// An expression to be printed.
 struct Shown<'a> {
     names: Names<'a>,
     expr: &'a Expr,
 }
 
-/// With ids in place of columns' names.
+/// Prints ids in place of column names.
 impl Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Display::fmt(&Shown { names: Names::Ids, expr: self }, f)
@@ -382,7 +383,7 @@ impl Display for Shown<'_> {
     }
 }
 
-/// A constant as it could be written.
+/// Prints a constant as SQL.
 fn write_literal(f: &mut fmt::Formatter<'_>, value: &Value, ty: &SqlType) -> fmt::Result {
     match value {
         Value::Null => f.write_str("NULL"),

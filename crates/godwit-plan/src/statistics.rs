@@ -1,7 +1,7 @@
-//! What is known about a table's values before a query runs.
+//! Statistics on a table's values, known before a query runs.
 //!
-//! There are two kinds of numbers here that must not be confused: a [`ColumnStatistics::range`] is *proven* (the
-//! executor relies on it to skip overflow checks), all others only steer the choice of plans.
+//! Two kinds of numbers must not be confused: a [`ColumnStatistics::range`] is *proven* (the executor relies on it to
+//! skip overflow checks), all others only guide the choice of plans.
 
 use godwit_types::Value;
 
@@ -16,12 +16,12 @@ pub struct TableStatistics {
     pub columns: Vec<ColumnStatistics>,
 }
 
-/// What is known about a column; by default nothing.
+/// Statistics of a column; by default, nothing is known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnStatistics {
-    /// Proven bound of all non-NULL values: integers, decimals (unscaled), dates, times only.
+    /// Proven bounds of all non-NULL values: integers, decimals (unscaled), dates, times only.
     pub range: Option<ValueRange>,
-    /// Smallest non-NULL value, or a lower bound of it; a string may be cut.
+    /// Smallest non-NULL value, or a lower bound of it; a string may be truncated.
     pub min: Option<Value>,
     /// Largest non-NULL value, or an upper bound of it.
     pub max: Option<Value>,
@@ -43,7 +43,7 @@ pub struct ValueRange {
 }
 
 impl TableStatistics {
-    /// Statistics with only a row count.
+    /// Creates statistics with only a row count.
     pub fn of_rows(rows: u64, rows_exact: bool, columns: usize) -> Self {
         Self { rows, rows_exact, columns: vec![ColumnStatistics::default(); columns] }
     }

@@ -36,7 +36,7 @@ fn sets_of_columns_are_sets() {
     assert!(rest.is_disjoint(&[ids[1]].into_iter().collect()));
 }
 
-/// All operations on sets of few and far columns, against those of a sorted set.
+/// All operations on sparse and far-apart column sets, checked against a sorted set.
 #[test]
 fn operations_on_sets_of_columns() {
     let mut plan = Plan::new();

@@ -1,4 +1,4 @@
-//! Walking and rewriting expressions and nodes.
+//! Traversal and rewriting of expressions and nodes.
 //!
 //! One place knows the children of each kind; searches for columns, subqueries or calls use it.
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Expr {
-    /// The direct parts of this expression. The plan of a subquery isn't walked into.
+    /// Returns the direct parts of this expression, not including the plan of a subquery.
     pub fn children(&self) -> Vec<&Expr> {
         let mut children = Vec::new();
         self.push_children(&mut children);
@@ -16,7 +16,7 @@ impl Expr {
         children
     }
 
-    /// Puts the expressions that this one is made of on a stack, the first on top.
+    /// Pushes the direct parts of this expression onto a stack, with the first on top.
     fn push_children<'e>(&'e self, stack: &mut Vec<&'e Expr>) {
         match &self.kind {
             ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Parameter(_) => {}
@@ -52,7 +52,7 @@ impl Expr {
         });
     }
 
-    /// Is there a part for which `test` is true? Parents are asked first.
+    /// True if `test` is true for any part. Parents are tested first.
     pub fn any<'e>(&'e self, mut test: impl FnMut(&'e Expr) -> bool) -> bool {
         let mut open = Vec::new();
         let mut next = Some(self);
@@ -66,8 +66,8 @@ impl Expr {
         false
     }
 
-    /// The columns that it uses, those of lambdas and Lets inside left out. Plans of subqueries aren't looked into: see
-    /// [`Plan::free_columns`](crate::Plan::free_columns).
+    /// Returns the columns that it uses, except those of lambdas and Lets inside. Doesn't descend into plans of
+    /// subqueries: see [`Plan::free_columns`](crate::Plan::free_columns).
     pub fn columns(&self) -> ColumnSet {
         let (mut used, mut made) = (ColumnSet::new(), ColumnSet::new());
         self.for_each(&mut |part| match &part.kind {
@@ -84,12 +84,12 @@ impl Expr {
         used
     }
 
-    /// True if a subquery is in it.
+    /// True if it contains a subquery.
     pub fn has_subquery(&self) -> bool {
         self.any(|part| matches!(part.kind, ExprKind::Subquery(_)))
     }
 
-    /// True if its value differs with each evaluation. Subqueries' plans aren't looked into.
+    /// True if its value may differ with each evaluation. Doesn't descend into plans of subqueries.
     pub fn is_volatile(&self) -> bool {
         self.any(|part| match &part.kind {
             ExprKind::Call(function, _) => function.volatility == Volatility::Volatile,
@@ -97,7 +97,7 @@ impl Expr {
         })
     }
 
-    /// True if its value is the same for all rows and executions: no columns, parameters, subqueries or volatile or
+    /// True if its value is the same for all rows and executions: no columns, parameters, subqueries, or volatile or
     /// stable calls.
     pub fn is_constant(&self) -> bool {
         let changes = |part: &Expr| match &part.kind {
@@ -108,7 +108,7 @@ impl Expr {
         self.columns().is_empty() && !self.any(changes)
     }
 
-    /// The same expression with its direct parts replaced.
+    /// Returns the expression with its direct parts replaced.
     #[must_use]
     pub fn map_children(self, map: &mut impl FnMut(Expr) -> Expr) -> Expr {
         let mut one = |expr: Box<Expr>| Box::new(map(*expr));
@@ -142,7 +142,7 @@ impl Expr {
         Expr { kind, ..self }
     }
 
-    /// Replaces parts, from the leaves up.
+    /// Replaces parts bottom-up.
     #[must_use]
     pub fn transform(self, map: &mut impl FnMut(Expr) -> Expr) -> Expr {
         fn inner(expr: Expr, map: &mut dyn FnMut(Expr) -> Expr) -> Expr {
@@ -152,7 +152,7 @@ impl Expr {
         inner(self, map)
     }
 
-    /// The same expression over other columns.
+    /// Returns the expression over other columns.
     #[must_use]
     pub fn map_columns(self, map: &impl Fn(ColumnId) -> ColumnId) -> Expr {
         self.transform(&mut |mut part| {
@@ -166,8 +166,8 @@ impl Expr {
         })
     }
 
-    /// The expression with columns replaced by the results of `value_of`. Plans of subqueries don't change: callers
-    /// that substitute below a subquery must know that its free columns aren't among those replaced.
+    /// Replaces columns by the results of `value_of`. Plans of subqueries don't change: callers that substitute below a
+    /// subquery must know that its free columns aren't among those replaced.
     #[must_use]
     pub fn substitute(self, value_of: &impl Fn(ColumnId) -> Option<Expr>) -> Expr {
         self.transform(&mut |part| match part.kind {
@@ -178,7 +178,7 @@ impl Expr {
 }
 
 impl Subquery {
-    /// The left value of a quantified comparison; nothing for others.
+    /// Returns the left value of a quantified comparison; nothing for others.
     pub fn left(&self) -> &[Expr] {
         match &self.kind {
             SubqueryKind::Quantified { left, .. } => left,
@@ -199,12 +199,12 @@ fn map_keys(keys: Vec<SortKey>, map: &mut impl FnMut(Expr) -> Expr) -> Vec<SortK
 }
 
 impl AggregateCall {
-    /// Its arguments, filter and keys.
+    /// Iterates over its arguments, filter and keys.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
         self.args.iter().chain(&self.filter).chain(self.order_by.iter().map(|key| &key.expr))
     }
 
-    /// The same call with other expressions.
+    /// Returns the call with other expressions.
     #[must_use]
     pub fn map_exprs(self, map: &mut impl FnMut(Expr) -> Expr) -> Self {
         Self {
@@ -217,14 +217,14 @@ impl AggregateCall {
 }
 
 impl WindowCall {
-    /// Its arguments, filter, keys and bounds.
+    /// Iterates over its arguments, filter, keys and bounds.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let keys = self.argument_order.iter().chain(&self.order_by).map(|key| &key.expr);
         let bounds = [&self.frame.start, &self.frame.end].into_iter().filter_map(FrameBound::distance);
         self.args.iter().chain(&self.filter).chain(&self.partition_by).chain(keys).chain(bounds)
     }
 
-    /// The same call with other expressions.
+    /// Returns the call with other expressions.
     #[must_use]
     pub fn map_exprs(self, map: &mut impl FnMut(Expr) -> Expr) -> Self {
         Self {
@@ -242,7 +242,7 @@ impl WindowCall {
         }
     }
 
-    /// The name of its function.
+    /// Returns the name of its function.
     pub fn name(&self) -> &str {
         match &self.function {
             WindowTarget::Window(function) => &function.name,
@@ -252,7 +252,7 @@ impl WindowCall {
 }
 
 impl FrameBound {
-    /// The distance from the current row, if it is an expression.
+    /// Returns the distance from the current row, if the bound has one.
     pub fn distance(&self) -> Option<&Expr> {
         match self {
             FrameBound::Preceding(distance) | FrameBound::Following(distance) => Some(distance),
@@ -270,7 +270,7 @@ impl FrameBound {
 }
 
 impl Node {
-    /// The nodes whose rows it reads. Subqueries in its expressions are not among them.
+    /// Returns the nodes whose rows it reads, not including subqueries in its expressions.
     pub fn inputs(&self) -> Vec<NodeId> {
         match self {
             Node::Values(_) | Node::Scan(_) | Node::WorkingRows { .. } | Node::Use(_) => Vec::new(),
@@ -287,7 +287,7 @@ impl Node {
         }
     }
 
-    /// The same node over other inputs, called for in the order of [`inputs`](Self::inputs).
+    /// Returns the node over other inputs; `map` is called in the order of [`inputs`](Self::inputs).
     #[must_use]
     pub fn map_inputs(mut self, map: &mut impl FnMut(NodeId) -> NodeId) -> Self {
         match &mut self {
@@ -312,7 +312,7 @@ impl Node {
         self
     }
 
-    /// The columns that no input has: the node makes them.
+    /// Returns the columns that the node produces and no input has.
     pub fn made_columns(&self) -> Vec<ColumnId> {
         match self {
             Node::Values(values) => values.columns.clone(),
@@ -342,7 +342,7 @@ impl Node {
         }
     }
 
-    /// Calls `visit` for each expression of the node, not for the parts of these.
+    /// Calls `visit` for each expression of the node, but not for their parts.
     pub fn for_each_expr<'n>(&'n self, visit: &mut impl FnMut(&'n Expr)) {
         match self {
             Node::Values(values) => values.rows.iter().flatten().for_each(visit),
@@ -369,7 +369,7 @@ impl Node {
         }
     }
 
-    /// The same node with other expressions.
+    /// Returns the node with other expressions.
     #[must_use]
     pub fn map_exprs(mut self, map: &mut impl FnMut(Expr) -> Expr) -> Self {
         let mut replace = |expr: &mut Expr| *expr = map(std::mem::replace(expr, Expr::boolean(false)));
@@ -405,7 +405,7 @@ impl Node {
         self
     }
 
-    /// The same node over other columns, those of its inputs and those that it makes.
+    /// Returns the node over other columns, both those of its inputs and those that it produces.
     #[must_use]
     pub fn map_columns(self, map: &impl Fn(ColumnId) -> ColumnId) -> Self {
         let mut node = self.map_exprs(&mut |expr| expr.map_columns(map));

@@ -1,6 +1,6 @@
-//! What statements that change rows require of their plans.
+//! The plans of data-modifying statements.
 
-/// What a statement does to rows, and which columns its plan has: in this order
+/// The effect of a statement on rows, and the columns of its plan, in this order:
 ///
 /// | | row id | is deleted | columns of the table | a BOOLEAN per check | RETURNING |
 /// |---|---|---|---|---|---|
@@ -13,23 +13,23 @@
 pub enum WriteKind {
     /// Adds rows.
     Insert,
-    /// Replaces rows. One that is to be replaced several times is replaced once.
+    /// Replaces rows. A row that matches several times is replaced once.
     Update,
     /// Removes rows.
     Delete,
     /// Replaces rows, or adds those without a row id.
     Upsert,
-    /// As `Upsert`, or removes them.
+    /// Like `Upsert`, but may also remove rows.
     Merge,
 }
 
 impl WriteKind {
-    /// True if there is a column of row ids.
+    /// True if there is a row id column.
     pub fn has_row_ids(self) -> bool {
         self != WriteKind::Insert
     }
 
-    /// True if there is a column that tells which rows are removed.
+    /// True if there is a column that tells which rows are deleted.
     pub fn has_deletions(self) -> bool {
         self == WriteKind::Merge
     }
