@@ -1,7 +1,7 @@
-//! Groups and the aggregates over them.
+//! Groups, and aggregates over them.
 //!
-//! An aggregate sees: the rows of a group for which its filter is TRUE; their arguments; with DISTINCT each combination
-//! once; in its order. If nothing is left, its value is the function's value for a group without rows.
+//! The input of an aggregate is the arguments of those rows of a group for which its filter is TRUE; with DISTINCT,
+//! each combination once; in its order. If nothing is left, the result is the function's value for an empty group.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::environment::{Environment, Row, Rows};
 use crate::evaluator::Evaluator;
 use crate::functions::{Group, aggregate_kernel};
 
-/// The input of an aggregate, in a group or in a frame.
+/// The input of an aggregate, from a group or a frame.
 pub(crate) struct Taken<'a> {
     pub(crate) args: &'a [Expr],
     pub(crate) distinct: bool,
@@ -81,7 +81,7 @@ impl Evaluator<'_> {
             .map_err(|error| error.at_span(call.span))
     }
 
-    /// The input of an aggregate from some rows.
+    /// Collects the input of an aggregate from some rows.
     pub(crate) fn take(
         &self,
         taken: &Taken<'_>,
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The value of an aggregate function for rows of arguments.
+/// Evaluates an aggregate function for rows of arguments.
 pub(crate) fn aggregate_rows(function: &AggregateFunction, args: &[Expr], rows: &[Row], ty: &SqlType) -> Result<Value> {
     if rows.is_empty() {
         return Ok(function.of_empty.clone());
@@ -127,7 +127,7 @@ pub(crate) fn aggregate_rows(function: &AggregateFunction, args: &[Expr], rows: 
     aggregate_kernel(function)?(&Group { rows, types: &types, ty })
 }
 
-/// Groups of positions with equal keys, in order of first occurrence. NULLs are equal here.
+/// Groups positions by equal keys, in order of first occurrence. NULLs are equal here.
 pub(crate) fn group_by(keys: impl Iterator<Item = Row>, types: &[&SqlType]) -> Vec<(Row, Vec<usize>)> {
     let mut groups: Vec<(Row, Vec<usize>)> = Vec::new();
     for (position, key) in keys.enumerate() {
@@ -139,12 +139,12 @@ pub(crate) fn group_by(keys: impl Iterator<Item = Row>, types: &[&SqlType]) -> V
     groups
 }
 
-/// Are rows of values equal, NULLs among themselves?
+/// Whether rows of values are equal, with NULLs equal to each other.
 pub(crate) fn same_key(a: &[Value], b: &[Value], types: &[&SqlType]) -> bool {
     a.iter().zip(b).zip(types).all(|((a, b), ty)| compare_values(a, b, ty).is_eq())
 }
 
-/// The bits of the keys that aren't in the set, the last key's the lowest.
+/// Returns a bit for each key, set if it isn't in the grouping set; the last key has the lowest bit.
 fn grouping_id(keys: usize, members: &BTreeSet<usize>) -> Value {
     let missing = (0..keys).filter(|key| !members.contains(key));
     Value::Integer(missing.map(|key| 1i128 << (keys - 1 - key)).sum())

@@ -1,4 +1,4 @@
-//! Comparing results: as bags of rows, since SQL promises no order unless asked for one.
+//! Comparison of results: as bags of rows, since SQL guarantees no order unless asked for one.
 
 use std::fmt::Write;
 
@@ -7,11 +7,11 @@ use godwit_types::{Interval, Value};
 
 use crate::environment::Row;
 
-/// Largest relative difference of floats that count as equal: sums depend on the order of their terms.
+/// Maximum relative difference of floats that count as equal: sums depend on the order of their terms.
 const TOLERANCE: f64 = 1e-9;
 
-/// Do two ways to evaluate a plan agree? They do if both have the same rows, and as well if one fails: SQL leaves open
-/// which parts of a statement are evaluated. Internal errors never agree with anything.
+/// Checks whether two ways to evaluate a plan agree. They do if both have the same rows, but also if one fails: SQL
+/// leaves open which parts of a statement are evaluated. Internal errors never agree with anything.
 ///
 /// # Errors
 /// The difference, in words.
@@ -29,13 +29,14 @@ pub fn agree(expected: &Result<Vec<Row>>, actual: &Result<Vec<Row>>) -> std::res
     }
 }
 
-/// Are these the same rows, each as often? NaN equals itself, −0 equals 0, floats may differ in their last digits.
+/// Whether these are the same rows, each equally often. NaN equals itself, −0 equals 0, floats may differ in their last
+/// digits.
 pub fn same_rows(a: &[Row], b: &[Row]) -> bool {
     let (missing, extra) = unmatched(a, b);
     missing.is_empty() && extra.is_empty()
 }
 
-/// The rows that only one side has, as text; `None` if there are none.
+/// Returns the rows that only one side has, as text; `None` if there are none.
 pub fn difference(expected: &[Row], actual: &[Row]) -> Option<String> {
     let (missing, extra) = unmatched(expected, actual);
     if missing.is_empty() && extra.is_empty() {
@@ -51,7 +52,7 @@ pub fn difference(expected: &[Row], actual: &[Row]) -> Option<String> {
     Some(text)
 }
 
-/// The rows of each side that have no partner on the other one.
+/// Returns the rows of each side that have no match on the other one.
 fn unmatched<'r>(a: &'r [Row], b: &'r [Row]) -> (Vec<&'r Row>, Vec<&'r Row>) {
     let mut rest: Vec<&Row> = b.iter().collect();
     let mut missing = Vec::new();

@@ -1,7 +1,7 @@
-//! `+ - * / %` and the sign, by the types in the plan.
+//! `+ - * / %` and negation, by the types in the plan.
 //!
-//! Results out of the range of the type and division by zero are errors, for floats too; a float that grows too large
-//! is infinite. NULL gives NULL before anything is computed.
+//! Results out of the type's range and division by zero are errors, also for floats; a float that grows too large is
+//! infinite. NULL gives NULL before anything is computed.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::Arithmetic;
@@ -38,7 +38,7 @@ pub(crate) fn negate(value: &Value, ty: &SqlType) -> Result<Value> {
     }
 }
 
-/// The value as one of an integer or decimal type, if it is in range.
+/// Converts the value to an integer or decimal type, if it is in range.
 pub(crate) fn in_range(value: Option<i128>, ty: &SqlType) -> Option<Value> {
     let value = value?;
     let fits = match ty {
@@ -48,12 +48,12 @@ pub(crate) fn in_range(value: Option<i128>, ty: &SqlType) -> Option<Value> {
     fits.then_some(Value::Integer(value))
 }
 
-/// The error for numbers out of their type's range.
+/// Returns the error for numbers out of their type's range.
 pub(crate) fn out_of_range(ty: &SqlType) -> Error {
     Error::user(format!("overflow: the value is out of range for {ty}")).with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE)
 }
 
-/// The error for a divisor of zero.
+/// Returns the error for division by zero.
 pub(crate) fn division_by_zero() -> Error {
     Error::user("division by zero").with_code(SqlState::DIVISION_BY_ZERO)
 }
@@ -95,7 +95,7 @@ fn floats(op: Arithmetic, a: f64, b: f64, ty: &SqlType) -> Result<Value> {
     Ok(Value::Float(if *ty == SqlType::Real { f64::from(value as f32) } else { value }))
 }
 
-/// On dates, times and intervals; `None` beyond their range.
+/// Computes dates, times and intervals; `None` if out of range.
 fn times(op: Arithmetic, a: (&Value, &SqlType), b: (&Value, &SqlType)) -> Result<Option<Value>> {
     use Arithmetic::{Add, Divide, Multiply, Subtract};
     use Value::{Date, Float, Integer, Time, Timestamp};
@@ -144,7 +144,7 @@ fn date_plus(date: i32, days: i128) -> Option<Value> {
     i32::try_from(day).ok().map(Value::Date)
 }
 
-/// `a op b` for operands that still have to be cast; `None` where it is out of range.
+/// Computes `a op b` for operands that still have to be cast; `None` if out of range.
 pub(crate) fn compute_cast(
     op: godwit_types::Arithmetic,
     a: (&Value, &SqlType),

@@ -1,4 +1,4 @@
-//! Checks of what a plan promises about its values.
+//! Checks of a plan's guarantees about its values.
 
 use godwit_common::{Error, Result};
 use godwit_plan::{ColumnId, Expr, Plan};
@@ -6,7 +6,7 @@ use godwit_types::{SqlType, Value};
 
 use crate::environment::Rows;
 
-/// An expression's value has its type, and isn't NULL if it can't be.
+/// Checks that an expression's value has its type, and isn't NULL if it can't be.
 pub(crate) fn check_value(plan: &Plan, expr: &Expr, value: &Value) -> Result<()> {
     if value.is_null() && !expr.nullable {
         let text = plan.display_expr(expr);
@@ -18,7 +18,7 @@ pub(crate) fn check_value(plan: &Plan, expr: &Expr, value: &Value) -> Result<()>
     Ok(())
 }
 
-/// The columns that a node makes have their types, and no NULLs if they can't have.
+/// Checks that the columns that a node produces have their types, and no NULLs if they aren't nullable.
 pub(crate) fn check_rows(plan: &Plan, made: &[ColumnId], rows: &Rows) -> Result<()> {
     for (position, column) in rows.columns.iter().enumerate().filter(|(_, column)| made.contains(column)) {
         let info = plan.column(*column);

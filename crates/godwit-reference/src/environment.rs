@@ -1,4 +1,4 @@
-//! What is bound while something is evaluated: a chain, the innermost binding first.
+//! The bindings during evaluation: a chain, the innermost first.
 //!
 //! ```text
 //! row of the right side ─► row of the left side ─► row of the outer query ─► rows of a recursion's round ─► nothing
@@ -19,7 +19,7 @@ pub struct Rows {
     pub rows: Vec<Row>,
 }
 
-/// The columns and recursions whose values are known.
+/// The columns and recursions with known values.
 #[derive(Debug, Clone, Copy)]
 pub struct Environment<'a> {
     outer: Option<&'a Environment<'a>>,
@@ -34,22 +34,22 @@ enum Binding<'a> {
 }
 
 impl<'a> Environment<'a> {
-    /// Nothing is bound.
+    /// An environment without bindings.
     pub const EMPTY: Environment<'static> = Environment { outer: None, binding: Binding::Nothing };
 
-    /// With a row, whose columns hide those outside.
+    /// Adds a row, whose columns hide those outside.
     #[must_use]
     pub fn with_row(&'a self, columns: &'a [ColumnId], values: &'a [Value]) -> Self {
         Self { outer: Some(self), binding: Binding::Row { columns, values } }
     }
 
-    /// With the rows of a round of a recursion.
+    /// Adds the rows of a round of a recursion.
     #[must_use]
     pub fn with_working_rows(&'a self, of: ColumnId, rows: &'a [Row]) -> Self {
         Self { outer: Some(self), binding: Binding::Working { of, rows } }
     }
 
-    /// The value of a column.
+    /// Returns the value of a column.
     pub fn value(&self, column: ColumnId) -> Option<&'a Value> {
         self.chain().find_map(|binding| match binding {
             Binding::Row { columns, values } => {
@@ -59,7 +59,7 @@ impl<'a> Environment<'a> {
         })
     }
 
-    /// The rows of the current round of a recursion.
+    /// Returns the rows of the current round of a recursion.
     pub fn working_rows(&self, recursion: ColumnId) -> Option<&'a [Row]> {
         self.chain().find_map(|binding| match binding {
             Binding::Working { of, rows } if of == recursion => Some(rows),

@@ -1,4 +1,4 @@
-//! The entry points of the evaluator, and its state while it runs: the remaining budget, and the rows of shared plans.
+//! The evaluator's entry points and runtime state: the remaining budget, and the rows of shared plans.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,17 +11,18 @@ use godwit_types::Value;
 use crate::environment::{Environment, Row, Rows};
 use crate::validate::validate;
 
-/// Budget of rows made and pairs tried, in total.
+/// Maximum number of rows produced and pairs tried, in total.
 const ROWS_MAX: u64 = 1_000_000;
 /// Maximum nesting of nodes and expressions.
 const DEPTH_MAX: usize = 2_500;
-/// Room for frames of that depth in a build without optimizations.
+/// Stack for frames of that depth in a build without optimizations.
 const STACK_BYTES: usize = 256 << 20;
 
-/// The rows of a plan's result, with the columns of [`Plan::output`]. `parameters` are the values of its parameters.
+/// Returns the rows of a plan's result, with the columns of [`Plan::output`]. `parameters` are the values of its
+/// parameters.
 ///
 /// # Errors
-/// The error of the statement; a resource error if it would make more than a million rows.
+/// The error of the statement; a resource error if it would produce more than a million rows.
 ///
 /// # Panics
 /// If the plan has no root.
@@ -42,7 +43,8 @@ pub fn evaluate(plan: &Plan, parameters: &[Value]) -> Result<Vec<Row>> {
     })
 }
 
-/// The rows of a node, where the columns that it takes from outside are bound. Runs on the caller's stack.
+/// Returns the rows of a node, in an environment that binds the columns it takes from outside. Runs on the caller's
+/// stack.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -50,7 +52,7 @@ pub fn evaluate_node(plan: &Plan, node: NodeId, environment: &Environment<'_>) -
     Evaluator::new(plan, &[]).rows(node, environment)
 }
 
-/// The value of an expression, with these values of columns. Runs on the caller's stack.
+/// Evaluates an expression, with these values of columns. Runs on the caller's stack.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -83,7 +85,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Charges rows that are made or looked at to the budget.
+    /// Charges rows that are produced or visited to the budget.
     pub(crate) fn spend(&self, rows: usize) -> Result<()> {
         let left = self.rows_left.get().checked_sub(rows as u64);
         self.rows_left
@@ -91,7 +93,7 @@ impl<'p> Evaluator<'p> {
         Ok(())
     }
 
-    /// Runs something a level deeper.
+    /// Calls `run` one level deeper.
     pub(crate) fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
         let depth = self.depth.get();
         if depth >= DEPTH_MAX {
@@ -104,7 +106,7 @@ impl<'p> Evaluator<'p> {
         result
     }
 
-    /// The next number of a sequence that is the same in each run, from 0 up to 1.
+    /// Returns the next number, from 0 up to but excluding 1, of a sequence that is the same in each run.
     pub(crate) fn random(&self) -> f64 {
         let count = self.random.get().wrapping_add(1);
         self.random.set(count);
@@ -112,14 +114,15 @@ impl<'p> Evaluator<'p> {
         (mixed >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Are columns of the left side used on the right one? Such a right side is evaluated for each left row.
+    /// Whether the right side uses columns of the left one. Such a right side is evaluated for each left row.
     pub(crate) fn is_dependent(&self, left: &[ColumnId], right: NodeId) -> bool {
         let mut known = self.free_columns.borrow_mut();
         let free = known.entry(right).or_insert_with(|| self.plan.free_columns(right));
         left.iter().any(|&column| free.contains(column))
     }
 
-    /// The rows of a shared plan, evaluated once, or once per round if it reads the rows of a recursion around it.
+    /// Returns the rows of a shared plan, evaluated once, or once per round if it reads the rows of a recursion around
+    /// it.
     pub(crate) fn shared_rows(&self, id: SharedId, environment: &Environment<'_>) -> Result<Rc<Rows>> {
         if let Some(rows) = self.shared.borrow().get(&id) {
             return Ok(Rc::clone(rows));
@@ -133,7 +136,7 @@ impl<'p> Evaluator<'p> {
     }
 }
 
-/// Where a column is among those of a node.
+/// Returns the position of a column among those of a node.
 pub(crate) fn position(columns: &[ColumnId], column: ColumnId) -> Result<usize> {
     let found = columns.iter().position(|&other| other == column);
     found.ok_or_else(|| Error::internal(format!("column {column} isn't among those of its node")))

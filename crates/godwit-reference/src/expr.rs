@@ -1,4 +1,4 @@
-//! Expressions, with SQL's three truth values: `None` is NULL, which is neither TRUE nor FALSE.
+//! Expressions, with SQL's three-valued logic: `None` is NULL, which is neither TRUE nor FALSE.
 
 use std::cmp::Ordering;
 
@@ -12,23 +12,23 @@ use crate::evaluator::Evaluator;
 use crate::functions::{Call, ScalarKernel, scalar_kernel};
 use crate::{arithmetic, pattern};
 
-/// TRUE, FALSE or, as `None`, NULL.
+/// TRUE, FALSE, or NULL (`None`).
 pub(crate) type Truth = Option<bool>;
 
 impl Evaluator<'_> {
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub(crate) fn value(&self, expr: &Expr, environment: &Environment<'_>) -> Result<Value> {
         let value = self.deeper(|| self.value_of_kind(expr, environment)).map_err(|error| error.at_span(expr.span))?;
         check_value(self.plan, expr, &value)?;
         Ok(value)
     }
 
-    /// The values of several.
+    /// Evaluates several expressions.
     pub(crate) fn values(&self, exprs: &[Expr], environment: &Environment<'_>) -> Result<Vec<Value>> {
         exprs.iter().map(|expr| self.value(expr, environment)).collect()
     }
 
-    /// The value of a condition.
+    /// Evaluates a condition.
     pub(crate) fn truth(&self, expr: &Expr, environment: &Environment<'_>) -> Result<Truth> {
         match self.value(expr, environment)? {
             Value::Null => Ok(None),
@@ -37,7 +37,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Are all conditions TRUE?
+    /// Whether all conditions are TRUE.
     pub(crate) fn all_true(&self, conditions: &[Expr], environment: &Environment<'_>) -> Result<bool> {
         for condition in conditions {
             if self.truth(condition, environment)? != Some(true) {
@@ -47,7 +47,7 @@ impl Evaluator<'_> {
         Ok(true)
     }
 
-    /// The conjunction: FALSE as soon as one is FALSE, else NULL if one is NULL.
+    /// Evaluates a conjunction: FALSE as soon as one is FALSE, else NULL if one is NULL.
     pub(crate) fn conjunction(&self, conditions: &[Expr], environment: &Environment<'_>) -> Result<Truth> {
         let mut all = Some(true);
         for condition in conditions {
@@ -193,12 +193,12 @@ impl Evaluator<'_> {
     }
 }
 
-/// A truth value as value.
+/// Converts a truth value to a value.
 pub(crate) fn of_truth(truth: Truth) -> Value {
     truth.map_or(Value::Null, Value::Boolean)
 }
 
-/// A comparison of two values of a type.
+/// Compares two values of a type.
 pub(crate) fn compare(comparison: Comparison, a: &Value, b: &Value, ty: &SqlType) -> Truth {
     let ordered = |test: fn(Ordering) -> bool| sql_compare(a, b, ty).map(test);
     match comparison {

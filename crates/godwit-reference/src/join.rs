@@ -1,5 +1,5 @@
-//! Joins, all by one nested loop: for each left row the right rows for which the conditions are TRUE, its *partners*.
-//! The kind of the join decides what is made of them.
+//! Joins, all as nested loops: for each left row, the right rows for which the conditions are TRUE are its *matches*
+//! (`Partners`). The kind of join determines the output rows.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use crate::evaluator::Evaluator;
 use crate::expr::{compare, of_truth};
 use crate::subquery::more_than_one_row;
 
-/// The right rows, and which of them are partners of the left row.
+/// The right rows, and which of them match the left row.
 struct Partners {
     right: Rc<Rows>,
     positions: Vec<usize>,
@@ -83,7 +83,7 @@ impl Evaluator<'_> {
         Ok(Partners { right, positions })
     }
 
-    /// The rows that a left row becomes.
+    /// Returns the output rows for a left row.
     fn joined(&self, kind: &JoinKind, left: &Row, partners: &Partners, outer: &Environment<'_>) -> Result<Vec<Row>> {
         let Partners { right, positions } = partners;
         let pair = |&position: &usize| [left.as_slice(), &right.rows[position]].concat();
@@ -130,7 +130,7 @@ impl Evaluator<'_> {
         Ok(of_truth(any))
     }
 
-    /// The partner whose key is nearest to the value, on the side given by the comparison.
+    /// Returns the match whose key is nearest to the value, on the side given by the comparison.
     fn nearest(
         &self,
         (comparison, value): (Comparison, &Value),
@@ -158,7 +158,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Does the output for a right row depend on all left rows?
+/// Whether the output for a right row depends on all left rows.
 fn looks_from_right(kind: &JoinKind) -> bool {
     use JoinKind::{Full, Positional, Right, RightAnti, RightSemi};
     matches!(kind, Right | Full | RightSemi | RightAnti | Positional)

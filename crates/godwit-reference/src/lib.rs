@@ -1,8 +1,8 @@
-//! A slow and plain evaluator of plans: the definition of what a plan means.
+//! A slow, simple evaluator of plans, which defines what a plan means.
 //!
 //! Rows are vectors of values, joins are nested loops, and a subquery runs again wherever its expression is evaluated.
-//! No rewrite happens, so nothing is shared with the optimizer or the executor but the plan and the functions of
-//! `godwit-types`. Tests compare what those two make of a plan with what comes out here.
+//! Plans aren't rewritten, so the only code shared with the optimizer and the executor is the plan and the functions of
+//! `godwit-types`. Tests compare their results with those of this evaluator.
 //!
 //! ```text
 //! evaluate(plan) ─► node.rs ─► join.rs, aggregate.rs, window.rs, order.rs, set_operation.rs, recursion.rs
@@ -13,19 +13,19 @@
 //!
 //! An [`Environment`] gives the values of columns: a chain of rows, the innermost first. The row of a left side is
 //! bound while the right side of its join is evaluated, that of an outer query while its subquery is; so dependent
-//! joins and correlated subqueries need no rule of their own.
+//! joins and correlated subqueries need no special rules.
 //!
-//! Where SQL leaves a choice, this is what is chosen here:
+//! Where SQL leaves a choice, the evaluator makes this one:
 //! - AND and OR go from left to right and stop once the result is decided. Later errors aren't raised.
 //! - Rows come in the order in which nested loops make them; sorts are stable; LIMIT takes the first.
 //! - A sample takes the first rows.
 //! - A scalar subquery or single join with two rows is an error even if the value isn't used.
 //!
-//! The promises of a plan are checked on the way: values are of their types, and not NULL where they can't be. A broken
-//! promise is an internal error, which [`agree`](agree()) doesn't forgive.
+//! It also checks a plan's guarantees: values have their types, and aren't NULL where they can't be. A violation is an
+//! internal error, which [`agree`](agree()) doesn't forgive.
 //!
-//! Around it are the tools of such tests: [`MemoryTable`] holds rows, [`TestFunctions`] are functions that need no
-//! engine, [`random_plan`] makes plans of every kind, [`shrink`] makes a failing one smaller, [`agree`](agree())
+//! The crate also has tools for such tests: [`MemoryTable`] holds rows, [`TestFunctions`] provides functions without
+//! the engine, [`random_plan`] makes plans of every kind, [`shrink`] reduces a failing plan, [`agree`](agree())
 //! compares results.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The nodes: the rows of each kind.
+//! Evaluation of each kind of node.
 
 use godwit_common::{Error, Result};
 use godwit_plan::{Node, NodeId, Project, Sample, SampleSize, Scan, Unnest, Use, Values};
@@ -10,7 +10,7 @@ use crate::evaluator::{Evaluator, position};
 use crate::table::MemoryTable;
 
 impl Evaluator<'_> {
-    /// The rows of a node.
+    /// Returns the rows of a node.
     pub(crate) fn rows(&self, id: NodeId, environment: &Environment<'_>) -> Result<Rows> {
         let node = self.plan.node(id);
         let rows = self.deeper(|| self.rows_of_node(node, environment))?;
@@ -56,7 +56,7 @@ impl Evaluator<'_> {
         Ok(Rows { columns: values.columns.clone(), rows })
     }
 
-    /// A scan with a limit on its rows returns no more: so a wrong limit shows.
+    /// A scan with a limit on its rows returns no more, so that a wrong limit is noticed.
     fn scan(&self, scan: &Scan, environment: &Environment<'_>) -> Result<Rows> {
         let table = scan.relation.as_any().downcast_ref::<MemoryTable>();
         let table = table.ok_or_else(|| {
@@ -131,7 +131,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The rows for which a test that may fail is true.
+/// Keeps the rows for which a fallible test is true.
 fn keep(rows: Vec<Row>, test: impl Fn(&Row) -> Result<bool>) -> Result<Vec<Row>> {
     let tested = rows.into_iter().map(|row| Ok(test(&row)?.then_some(row)));
     tested.filter_map(Result::transpose).collect()

@@ -1,4 +1,4 @@
-//! Sorting, and the first rows of an order.
+//! Sorting and limits.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use crate::environment::{Environment, Row, Rows};
 use crate::evaluator::Evaluator;
 
 impl Evaluator<'_> {
-    /// The rows in an order; those that are equal in it keep theirs.
+    /// Sorts rows; the sort is stable.
     pub(crate) fn sorted(
         &self,
         columns: &[ColumnId],
@@ -24,7 +24,7 @@ impl Evaluator<'_> {
         Ok(with_keys.into_iter().map(|(_, row)| row).collect())
     }
 
-    /// The values that an order compares.
+    /// Evaluates the sort keys.
     pub(crate) fn sort_keys(
         &self,
         keys: &[SortKey],
@@ -63,7 +63,7 @@ impl Evaluator<'_> {
         Ok(Rows { columns, rows })
     }
 
-    /// A number of rows; `None` for NULL.
+    /// Evaluates a number of rows; `None` for NULL.
     fn row_count(&self, expr: &Expr, clause: &str, environment: &Environment<'_>) -> Result<Option<usize>> {
         match self.value(expr, environment)? {
             Value::Null => Ok(None),
@@ -73,7 +73,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// This percentage of the rows, rounded down.
+    /// Evaluates a percentage of the rows, rounded down.
     fn percentage(&self, expr: &Expr, rows: usize, environment: &Environment<'_>) -> Result<Option<usize>> {
         match self.value(expr, environment)? {
             Value::Null => Ok(None),
@@ -93,7 +93,7 @@ fn negative(clause: &str) -> Error {
     Error::user(format!("{clause} must not be negative")).with_code(SqlState::INVALID_PARAMETER_VALUE)
 }
 
-/// The order of two rows of keys.
+/// Compares two rows of sort keys.
 pub(crate) fn compare_keys(a: &[Value], b: &[Value], keys: &[SortKey]) -> Ordering {
     let orders = keys.iter().zip(a.iter().zip(b)).map(|(key, (a, b))| match (a.is_null(), b.is_null()) {
         (true, true) => Ordering::Equal,

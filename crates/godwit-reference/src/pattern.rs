@@ -1,4 +1,4 @@
-//! LIKE and its kin.
+//! LIKE and other pattern matches.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use godwit_common::{Error, Result, SqlState};
 use godwit_plan::Match;
 use regex::RegexBuilder;
 
-/// Does the text match the pattern? All kinds become a regular expression.
+/// Whether the text matches the pattern. All kinds are translated to a regular expression.
 pub(crate) fn matches(kind: Match, text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
     let expression = match kind {
         Match::Like | Match::ILike => like(pattern, escape)?,

@@ -1,4 +1,4 @@
-//! Recursion: rounds until one has no rows.
+//! Recursion: evaluates rounds until one has no rows.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::environment::{Environment, Rows};
 use crate::evaluator::Evaluator;
 use crate::set_operation::distinct;
 
-/// More rounds are an error.
+/// Maximum number of rounds; more are an error.
 const ROUNDS_MAX: usize = 1_000;
 
 impl Evaluator<'_> {
@@ -37,7 +37,7 @@ impl Evaluator<'_> {
         Err(Error::resource(format!("a recursion has more than {ROUNDS_MAX} rounds")))
     }
 
-    /// Does a plan read the rows of a recursion that isn't in it?
+    /// Whether a plan reads the rows of a recursion outside of it.
     pub(crate) fn reads_outer_recursion(&self, root: NodeId) -> bool {
         let (mut read, mut inside) = (HashSet::new(), HashSet::new());
         let mut open = vec![root];

@@ -42,7 +42,7 @@ impl Evaluator<'_> {
         Ok(Rows { columns: operation.columns.clone(), rows })
     }
 
-    /// The rows of an input, with their columns in the order that is asked for.
+    /// Returns the rows of an input, with their columns in the requested order.
     pub(crate) fn rows_in_order(
         &self,
         (node, columns): &(NodeId, Vec<ColumnId>),
@@ -53,13 +53,13 @@ impl Evaluator<'_> {
         Ok(input.rows.iter().map(|row| positions.iter().map(|&at| row[at].clone()).collect()).collect())
     }
 
-    /// The types of columns.
+    /// Returns the types of columns.
     pub(crate) fn types_of(&self, columns: &[ColumnId]) -> Vec<&SqlType> {
         columns.iter().map(|&column| &self.plan.column(column).ty).collect()
     }
 }
 
-/// Each row once.
+/// Removes duplicate rows.
 pub(crate) fn distinct(rows: Vec<Row>, types: &[&SqlType]) -> Vec<Row> {
     let mut kept: Vec<Row> = Vec::new();
     for row in rows {

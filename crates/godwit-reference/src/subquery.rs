@@ -38,7 +38,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The error of a subquery with several rows where one value is needed.
+/// Returns the error for a subquery with several rows where one value is needed.
 pub(crate) fn more_than_one_row() -> Error {
     let error = Error::user("more than one row returned by a subquery used as a value");
     error.with_code(SqlState::CARDINALITY_VIOLATION)
@@ -58,8 +58,8 @@ fn all_of(truths: impl Iterator<Item = Truth>) -> Truth {
     any_of(truths.map(|truth| truth.map(|value| !value))).map(|value| !value)
 }
 
-/// A comparison of row values. Equality is that of all pairs; the order is decided by the first pair that isn't equal,
-/// and is NULL if that one is.
+/// Compares row values. They are equal if all pairs are; their order is that of the first pair that isn't equal, and
+/// NULL if the comparison of that pair is NULL.
 fn compare_rows(comparison: Comparison, a: &[Value], b: &[&Value], types: &[&SqlType]) -> Truth {
     let pairs = || a.iter().zip(b).zip(types);
     let each = |comparison| pairs().map(move |((a, b), ty)| compare(comparison, a, b, ty));

@@ -8,7 +8,7 @@ use godwit_types::{SqlType, Value, compare_values};
 
 use crate::environment::Row;
 
-/// Rows in memory. Its statistics are exact, its columns are never NULL if no row has a NULL there.
+/// An in-memory table. Its statistics are exact; a column is nullable only if a row has a NULL there.
 #[derive(Debug, Clone)]
 pub struct MemoryTable {
     name: String,
@@ -19,10 +19,10 @@ pub struct MemoryTable {
 }
 
 impl MemoryTable {
-    /// A table with columns of (name, type).
+    /// Creates a table with columns of (name, type).
     ///
     /// # Panics
-    /// If a row hasn't a value for each column.
+    /// If a row doesn't have a value for each column.
     pub fn new(name: &str, columns: &[(&str, SqlType)], rows: Vec<Row>) -> Self {
         assert!(rows.iter().all(|row| row.len() == columns.len()), "each row has a value for each column");
         let has_null = |index: usize| rows.iter().any(|row| row[index].is_null());
@@ -44,7 +44,7 @@ impl MemoryTable {
         Self { name: name.to_owned(), columns, rows, keys: Vec::new(), statistics }
     }
 
-    /// With a set of columns, by position, that no two rows share.
+    /// Adds a key: a set of columns, by position, on which no two rows agree.
     ///
     /// # Panics
     /// If two rows do.
@@ -68,28 +68,28 @@ impl MemoryTable {
         self
     }
 
-    /// With columns that may be NULL, though no row has a NULL there.
+    /// Makes all columns nullable, though no row may have a NULL there.
     #[must_use]
     pub fn with_nullable_columns(mut self) -> Self {
         self.columns.iter_mut().for_each(|column| column.nullable = true);
         self
     }
 
-    /// With a column that `*` leaves out, such as the id of a row.
+    /// Makes `*` leave out a column, such as a row id.
     #[must_use]
     pub fn with_hidden_column(mut self, at: usize) -> Self {
         self.columns[at].hidden = true;
         self
     }
 
-    /// With its rows in the opposite order.
+    /// Reverses the order of the rows.
     #[must_use]
     pub fn reversed(mut self) -> Self {
         self.rows.reverse();
         self
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }

@@ -1,17 +1,17 @@
-//! Invariants of every plan, whatever its rows are: columns are used only where they are bound, a node doesn't make a
-//! column that exists already, and types fit.
+//! Invariants of every plan, whatever its rows: columns are used only where they are bound, a node doesn't produce a
+//! column that already exists, and types fit.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, JoinKind, Node, NodeId, Plan, SubqueryKind};
 use godwit_types::SqlType;
 
-/// Deeper plans aren't checked.
+/// Maximum depth of checked plans.
 const DEPTH_MAX: usize = 2_500;
 
-/// Checks a plan and all shared ones.
+/// Checks a plan and all its shared plans.
 ///
 /// # Errors
-/// An internal error that says which column, node or type is wrong.
+/// An internal error that names the invalid column, node or type.
 pub fn validate(plan: &Plan) -> Result<()> {
     for (id, shared) in plan.shared_plans() {
         let mut validator = Validator { plan, depth: 0, running: None };
@@ -36,7 +36,7 @@ struct Validator<'p> {
 }
 
 impl Validator<'_> {
-    /// The columns of a node; `bound` are those that it may take from outside.
+    /// Checks a node and returns its columns; `bound` are those that it may take from outside.
     fn node(&mut self, id: NodeId, bound: &ColumnSet) -> Result<ColumnSet> {
         if self.depth >= DEPTH_MAX {
             return Err(Error::user("the plan is nested too deeply").with_code(SqlState::STATEMENT_TOO_COMPLEX));
@@ -100,7 +100,7 @@ impl Validator<'_> {
         exprs.into_iter().try_for_each(|expr| self.expr(expr, &visible))
     }
 
-    /// Numbers and types of columns.
+    /// Checks the numbers and types of columns.
     fn shape(&self, node: &Node) -> Result<()> {
         match node {
             Node::Values(values) => {

@@ -1,5 +1,5 @@
-//! Window functions. For each call the rows are cut into partitions, each put in order; for each row the positions of
-//! its frame are listed one by one, exclusions taken out, and the function is asked.
+//! Window functions. For each call, the rows are split into partitions, and each partition is sorted; for each row, the
+//! positions of its frame are listed one by one, without exclusions, and passed to the function.
 //!
 //! ```text
 //! partition in order   0  1  2  3  4  5        positions
@@ -23,18 +23,18 @@ use crate::evaluator::Evaluator;
 use crate::functions::{Place, window_kernel};
 use crate::order::compare_keys;
 
-/// A partition in order.
+/// A sorted partition.
 struct Partition<'a> {
     rows: Vec<&'a Row>,
-    /// The values of the window's order.
+    /// The sort keys of the window.
     keys: Vec<Row>,
-    /// The values of the call's arguments.
+    /// The arguments of the call.
     args: Vec<Row>,
     /// The positions of the peers of each row.
     peers: Vec<Range<usize>>,
 }
 
-/// Which end of a frame is looked for.
+/// The end of a frame to find.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Start,
@@ -54,7 +54,7 @@ impl Evaluator<'_> {
         Ok(Rows { columns, rows })
     }
 
-    /// A value for each row of the input.
+    /// Returns a value for each row of the input.
     fn window_call(&self, call: &WindowCall, input: &Rows, environment: &Environment<'_>) -> Result<Vec<Value>> {
         let keys = |row: &Row| self.values(&call.partition_by, &environment.with_row(&input.columns, row));
         let keys = input.rows.iter().map(keys).collect::<Result<Vec<_>>>()?;
@@ -69,7 +69,7 @@ impl Evaluator<'_> {
         Ok(values)
     }
 
-    /// The rows of a partition in order, and where each is in the input.
+    /// Returns the sorted rows of a partition, and their positions in the input.
     fn partition<'a>(
         &self,
         call: &WindowCall,
@@ -140,7 +140,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The rows of a frame that pass the call's filter, in the order of its arguments.
+    /// Returns the rows of a frame that pass the call's filter, in the order of its arguments.
     fn filtered_frame(
         &self,
         call: &WindowCall,
@@ -162,7 +162,7 @@ impl Evaluator<'_> {
         Ok(kept.into_iter().map(|(position, _)| position).collect())
     }
 
-    /// The positions of the frame of a row.
+    /// Returns the positions of a row's frame.
     fn frame(
         &self,
         call: &WindowCall,
@@ -190,7 +190,7 @@ impl Evaluator<'_> {
         Ok(positions.filter(|&other| from_start[other] && to_end[other]).filter(|other| !excluded(other)).collect())
     }
 
-    /// The distance of a bound, with its type.
+    /// Evaluates the distance of a bound, and returns it with its type.
     fn distance(&self, expr: &Expr, environment: &Environment<'_>) -> Result<(Value, SqlType)> {
         let value = self.value(expr, environment)?;
         let zero = cast_value(&Value::text("0"), &SqlType::Varchar, &expr.ty)?;
@@ -202,7 +202,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Is another row on the inner side of a bound of the row's frame?
+/// Whether another row is on the inner side of a bound of the row's frame.
 fn is_inside(
     call: &WindowCall,
     end: End,
@@ -215,7 +215,7 @@ fn is_inside(
     let inner_side = |order: Ordering| if end == End::Start { order.is_ge() } else { order.is_le() };
     let place = |position: usize| match call.frame.units {
         FrameUnits::Rows => position,
-        // The first of the peers stands for all of them.
+        // The first peer stands for all of them.
         FrameUnits::Range | FrameUnits::Groups => partition.peers[position].start,
     };
     let is_following = matches!(bound, FrameBound::Following(_));
@@ -244,7 +244,7 @@ fn is_inside(
     }
 }
 
-/// Where another row is, seen from the value at a distance from that of the row.
+/// Compares another row with the value at a distance from that of the row.
 fn in_range(
     key: &SortKey,
     is_following: bool,

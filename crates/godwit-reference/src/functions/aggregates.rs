@@ -40,18 +40,18 @@ pub(super) const FUNCTIONS: &[Aggregation] = &[
     entry("median(N) -> DOUBLE", Traits::Plain, median),
 ];
 
-/// The values of the first argument that aren't NULL.
+/// Iterates over the non-NULL values of the first argument.
 fn values<'g>(group: &'g Group<'_>) -> impl Iterator<Item = &'g Value> {
     group.rows.iter().filter_map(|row| row.first()).filter(|value| !value.is_null())
 }
 
-/// Without an argument all rows count.
+/// Without an argument, all rows count.
 fn count(group: &Group<'_>) -> Result<Value> {
     let rows = if group.types.is_empty() { group.rows.len() } else { values(group).count() };
     Ok(Value::Integer(rows as i128))
 }
 
-/// Whole numbers are summed exactly: only a sum that doesn't fit is an error, whatever the order.
+/// Integers are summed exactly: only a sum that doesn't fit is an error, whatever the order.
 fn sum(group: &Group<'_>) -> Result<Value> {
     if values(group).next().is_none() {
         return Ok(Value::Null);
@@ -67,7 +67,7 @@ fn sum(group: &Group<'_>) -> Result<Value> {
     in_range(total, group.ty).ok_or_else(|| out_of_range(group.ty))
 }
 
-/// The values as DOUBLE.
+/// Returns the values as DOUBLE.
 fn doubles(group: &Group<'_>) -> Result<Vec<f64>> {
     let cast = |value: &Value| match cast_value(value, &group.types[0], &SqlType::Double)? {
         Value::Float(value) => Ok(value),
@@ -123,7 +123,7 @@ fn list(group: &Group<'_>) -> Result<Value> {
     Ok(Value::List(group.rows.iter().map(|row| row[0].clone()).collect()))
 }
 
-/// Each text comes with the separator of its own row before it, but the first.
+/// Each text but the first is preceded by the separator of its own row.
 fn string_agg(group: &Group<'_>) -> Result<Value> {
     let mut joined: Option<String> = None;
     for row in group.rows.iter().filter(|row| !row[0].is_null()) {

@@ -1,11 +1,11 @@
-//! Calls of these functions as plans have them: the shortest way to an expression in a test.
+//! Calls of these functions: the shortest way to an expression in a test.
 
 use godwit_plan::{AggregateCall, ArgumentType, Expr, ExprKind, FunctionRegistry, SortKey, WindowCall, WindowTarget};
 
 use super::TestFunctions;
 
 impl TestFunctions {
-    /// A call of a scalar function, its arguments cast to what it takes.
+    /// Makes a call of a scalar function, with its arguments cast to the types that it takes.
     ///
     /// # Panics
     /// If there is no such function.
@@ -15,7 +15,7 @@ impl TestFunctions {
         Expr::new(ExprKind::Call(found.function, args), found.ty, found.nullable)
     }
 
-    /// A call of an aggregate function, its arguments cast to what it takes.
+    /// Makes a call of an aggregate function, with its arguments cast to the types that it takes.
     ///
     /// # Panics
     /// If there is no such function.
@@ -24,7 +24,7 @@ impl TestFunctions {
         AggregateCall::of(found, args)
     }
 
-    /// A call of a window or aggregate function over a window, with the frame that SQL has by default.
+    /// Makes a call of a window or aggregate function over a window, with SQL's default frame.
     ///
     /// # Panics
     /// If there is no such function.

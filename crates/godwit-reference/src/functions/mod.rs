@@ -1,4 +1,4 @@
-//! Functions for tests: a registry that needs no engine. It knows the types of some eighty functions by their
+//! Functions for tests: a registry that doesn't need the engine. It describes some eighty functions by their
 //! signatures, as text, and computes them row by row.
 //!
 //! ```text
@@ -31,14 +31,14 @@ use godwit_types::{SqlType, Value};
 
 use crate::environment::Row;
 
-/// The arguments of a scalar function.
+/// A call of a scalar function.
 pub(crate) struct Call<'a> {
     pub(crate) args: &'a [Value],
     pub(crate) types: &'a [SqlType],
     pub(crate) ty: &'a SqlType,
 }
 
-/// The rows of an aggregate's arguments; one at least.
+/// The rows of an aggregate's arguments; at least one.
 pub(crate) struct Group<'a> {
     pub(crate) rows: &'a [Row],
     pub(crate) types: &'a [SqlType],
@@ -48,7 +48,7 @@ pub(crate) struct Group<'a> {
 /// A row of a partition, for a window function.
 pub(crate) struct Place<'a> {
     pub(crate) row: usize,
-    /// Of each row of the partition.
+    /// The arguments of each row of the partition.
     pub(crate) args: &'a [Row],
     pub(crate) peers: &'a [Range<usize>],
     pub(crate) frame: &'a [usize],
@@ -61,7 +61,7 @@ pub(crate) enum ScalarKernel {
     Plain(fn(&Call<'_>) -> Result<Value>),
     /// A number between 0 and 1, different with each call.
     Random,
-    /// With a function for its lambda.
+    /// A function with a lambda among its arguments.
     Lambda(LambdaKernel),
 }
 
@@ -73,20 +73,20 @@ pub(crate) type AggregateKernel = fn(&Group<'_>) -> Result<Value>;
 /// The implementation of a window function.
 pub(crate) type WindowKernel = fn(&Place<'_>) -> Result<Value>;
 
-/// When a scalar function is NULL.
+/// The conditions under which a scalar function is NULL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
-    /// If and only if an argument is.
+    /// If and only if an argument is NULL.
     Strict,
-    /// If an argument is, and for other reasons.
+    /// If an argument is NULL, or for other reasons.
     StrictOrNull,
     /// Never.
     Never,
-    /// For reasons of its own.
+    /// By the function's own rules.
     Own,
 }
 
-/// A scalar function in the tables.
+/// A scalar function in the registry.
 struct Scalar {
     signature: &'static str,
     nulls: Nulls,
@@ -95,48 +95,48 @@ struct Scalar {
 }
 
 impl Scalar {
-    /// A function that is NULL for NULLs, and never fails.
+    /// Makes a function that is NULL for NULLs, and never fails.
     const fn strict(signature: &'static str, kernel: fn(&Call<'_>) -> Result<Value>) -> Self {
         Self { signature, nulls: Nulls::Strict, may_fail: false, kernel: ScalarKernel::Plain(kernel) }
     }
 
-    /// The same, with NULLs of another kind.
+    /// Does the same, with another treatment of NULLs.
     const fn with_nulls(nulls: Nulls, signature: &'static str, kernel: fn(&Call<'_>) -> Result<Value>) -> Self {
         Self { nulls, ..Self::strict(signature, kernel) }
     }
 
-    /// A function that is NULL for NULLs, and fails for some arguments.
+    /// Makes a function that is NULL for NULLs, and fails for some arguments.
     const fn failing(signature: &'static str, kernel: fn(&Call<'_>) -> Result<Value>) -> Self {
         Self { may_fail: true, ..Self::strict(signature, kernel) }
     }
 
-    /// A function of a lambda.
+    /// Makes a function that takes a lambda.
     const fn lambda(signature: &'static str, kernel: LambdaKernel) -> Self {
         Self { signature, nulls: Nulls::Strict, may_fail: false, kernel: ScalarKernel::Lambda(kernel) }
     }
 }
 
-/// An aggregate function in the tables.
+/// An aggregate function in the registry.
 struct Aggregation {
     signature: &'static str,
     traits: Traits,
     kernel: AggregateKernel,
 }
 
-/// What a plan knows about an aggregate function.
+/// The properties of an aggregate function that a plan knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Traits {
-    /// 0 without rows.
+    /// A count: 0 for an empty group.
     Count,
-    /// Each row counts.
+    /// No special property: each row counts.
     Plain,
-    /// Each value counts once.
+    /// Duplicates don't matter.
     IgnoresDuplicates,
-    /// The order counts.
+    /// The order of rows matters.
     Ordered,
 }
 
-/// A window function in the tables.
+/// A window function in the registry.
 struct Windowing {
     signature: &'static str,
     uses_frame: bool,
@@ -152,7 +152,7 @@ fn scalars() -> impl Iterator<Item = &'static Scalar> {
     numbers::FUNCTIONS.iter().chain(text::FUNCTIONS).chain(times::FUNCTIONS).chain(nested::FUNCTIONS)
 }
 
-/// The implementation of a scalar function.
+/// Returns the implementation of a scalar function.
 pub(crate) fn scalar_kernel(function: &ScalarFunction) -> Result<ScalarKernel> {
     let own = function.implementation.downcast_ref::<ScalarKernel>().copied();
     let by_name =
@@ -160,7 +160,7 @@ pub(crate) fn scalar_kernel(function: &ScalarFunction) -> Result<ScalarKernel> {
     own.or_else(by_name).ok_or_else(|| not_here(&function.name))
 }
 
-/// The implementation of an aggregate function.
+/// Returns the implementation of an aggregate function.
 pub(crate) fn aggregate_kernel(function: &AggregateFunction) -> Result<AggregateKernel> {
     let own = function.implementation.downcast_ref::<AggregateKernel>().copied();
     let mut all = aggregates::FUNCTIONS.iter();
@@ -168,7 +168,7 @@ pub(crate) fn aggregate_kernel(function: &AggregateFunction) -> Result<Aggregate
     own.or_else(by_name).ok_or_else(|| not_here(&function.name))
 }
 
-/// The implementation of a window function.
+/// Returns the implementation of a window function.
 pub(crate) fn window_kernel(function: &WindowFunction) -> Result<WindowKernel> {
     let own = function.implementation.downcast_ref::<WindowKernel>().copied();
     let mut all = windows::FUNCTIONS.iter();
@@ -285,7 +285,8 @@ fn volatility(name: &str) -> Volatility {
     }
 }
 
-/// An argument as a number of steps, a length or a position; far beyond all of these if it is greater.
+/// Converts an argument to a number of steps, a length or a position; a greater value becomes one far beyond all of
+/// these.
 fn whole(value: &Value) -> i64 {
     match value {
         Value::Integer(value) => i64::try_from(*value).unwrap_or(if *value < 0 { i64::MIN } else { i64::MAX }),

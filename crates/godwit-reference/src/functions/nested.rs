@@ -5,7 +5,7 @@ use godwit_types::{SqlType, Value, compare_values};
 
 use super::{Call, Nulls, Scalar, list_of, text_of, whole};
 
-/// Longest list that `range` makes.
+/// Maximum length of a list made by `range`.
 const LIST_MAX: i128 = 100_000;
 
 pub(super) const FUNCTIONS: &[Scalar] = &[
@@ -43,7 +43,7 @@ fn list(values: Vec<Value>) -> Result<Value> {
     Ok(Value::List(values.into()))
 }
 
-/// Names and values take turns.
+/// Names and values alternate.
 fn struct_pack(call: &Call<'_>) -> Result<Value> {
     Ok(Value::Struct(call.args.iter().skip(1).step_by(2).cloned().collect()))
 }

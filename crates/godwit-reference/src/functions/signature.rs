@@ -1,29 +1,29 @@
-//! Signatures as text, `substring(VARCHAR, BIGINT) -> VARCHAR`, and the choice among them.
+//! Signatures as text, `substring(VARCHAR, BIGINT) -> VARCHAR`, and overload resolution.
 //!
 //! | parameter | takes |
 //! |---|---|
-//! | a type | what becomes it by an implicit cast |
-//! | `T`, `U` | any type; all that one letter stands for get one type |
+//! | a type | what can be implicitly cast to it |
+//! | `T`, `U` | any type; all parameters with one letter get the same type |
 //! | `N`, `D` | the same for numbers, for decimals |
 //! | `T[]` | lists of it |
 //! | `ANY` | anything, as it is |
 //! | `T -> U` | a lambda |
-//! | `T...` | any number of them, at the end |
+//! | `T...` | any number of arguments, at the end |
 //!
-//! Of several that take the arguments, the one with the fewest casts is chosen, the first of these. What comes out is a
-//! type or a letter, or for a few functions a rule of their own, which is named in braces.
+//! Among several matching signatures, the one with the fewest casts is chosen, the first one in case of a tie. The
+//! result is a type or a letter, or, for a few functions, a special rule named in braces.
 
 use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::{Context, SqlType, StructField, Value, cast_kind, common_type};
 
-/// A signature, taken apart.
+/// A parsed signature.
 pub(super) struct Signature {
     parameters: Vec<&'static str>,
     repeats_last: bool,
     result: &'static str,
 }
 
-/// The name in a signature.
+/// Returns the name in a signature.
 pub(super) fn name(text: &'static str) -> &'static str {
     text.split_once('(').map_or(text, |(name, _)| name)
 }
@@ -46,7 +46,7 @@ impl Signature {
         self.parameters.get(index).or(last).copied()
     }
 
-    /// What the arguments are cast to, what comes out, and how many casts there are.
+    /// Returns the types to which the arguments are cast, the result type, and the number of casts.
     fn matches(&self, arguments: &[ArgumentType<'_>]) -> Option<(Vec<SqlType>, SqlType, usize)> {
         let fewest = self.parameters.len() - usize::from(self.repeats_last);
         if arguments.len() < fewest || (arguments.len() > fewest && !self.repeats_last) {
@@ -103,7 +103,7 @@ impl Signature {
     }
 }
 
-/// The types that letters stand for.
+/// The types assigned to letters.
 struct Letters(Vec<(&'static str, SqlType)>);
 
 impl Letters {
@@ -129,7 +129,7 @@ impl Letters {
         Some(letters)
     }
 
-    /// Makes a letter stand for a type, too. Other parameters are left alone.
+    /// Unifies the type assigned to a letter with another type. Other parameters are ignored.
     fn unify(&mut self, parameter: &'static str, ty: &SqlType) -> Option<()> {
         let unknown = *ty == SqlType::Unknown;
         match parameter {
@@ -157,12 +157,12 @@ impl Letters {
     }
 }
 
-/// The type of NULL and quoted text if nothing determines it.
+/// Returns the type, or VARCHAR for NULL and quoted text whose type nothing determines.
 fn known(ty: &SqlType) -> SqlType {
     if *ty == SqlType::Unknown { SqlType::Varchar } else { ty.clone() }
 }
 
-/// The entry of a name that takes the arguments best.
+/// Returns the entry with this name that matches the arguments best.
 pub(super) fn choose<'t, E>(
     entries: impl Iterator<Item = &'t E>,
     signature: impl Fn(&E) -> &'static str,
@@ -179,7 +179,7 @@ pub(super) fn choose<'t, E>(
         .ok_or_else(|| NoFunction::NoMatch { signatures: forms(named.iter().map(|entry| signature(entry))) })
 }
 
-/// The types of the parameters of lambdas, by argument.
+/// Returns the parameter types of lambdas, by argument.
 pub(super) fn lambda_parameters(
     signatures: impl Iterator<Item = &'static str>,
     wanted: &str,
@@ -206,7 +206,7 @@ pub(super) fn lambda_parameters(
     found.ok_or_else(|| NoFunction::NoMatch { signatures: forms(named.into_iter()) })
 }
 
-/// The forms of a function, for messages.
+/// Returns the overloads of a function, for messages.
 fn forms(signatures: impl Iterator<Item = &'static str>) -> Vec<String> {
     signatures.map(|text| text.rsplit_once(" -> ").map_or(text, |(form, _)| form).to_owned()).collect()
 }

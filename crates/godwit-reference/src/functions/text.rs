@@ -5,7 +5,7 @@ use godwit_types::{SqlType, Value, format_value};
 
 use super::{Call, Nulls, Scalar, text_of, whole};
 
-/// Longest text that `repeat` makes, in bytes.
+/// Maximum length of a text made by `repeat`, in bytes.
 const TEXT_MAX: usize = 1 << 20;
 
 pub(super) const FUNCTIONS: &[Scalar] = &[
@@ -47,13 +47,14 @@ fn number(count: usize) -> Result<Value> {
     Ok(Value::Integer(count as i128))
 }
 
-/// NULLs are nothing: `||` is strict and meets none.
+/// NULLs are skipped; `
+/// ` is strict and never gets any.
 fn joined(call: &Call<'_>) -> Result<Value> {
     let parts = call.args.iter().zip(call.types).filter(|(value, _)| !value.is_null());
     text(parts.map(|(value, ty): (&Value, &SqlType)| format_value(value, ty)).collect())
 }
 
-/// Counts positions before the first character, too, as the standard does.
+/// Also counts positions before the first character, as the standard requires.
 fn substring(call: &Call<'_>) -> Result<Value> {
     let start = whole(&call.args[1]);
     let end = match call.args.get(2).map(whole) {
@@ -89,7 +90,7 @@ fn replace(call: &Call<'_>) -> Result<Value> {
     }
 }
 
-/// How many characters of `length` are kept: a negative count is the number left out.
+/// Returns how many characters of `length` are kept: a negative count is the number of characters left out.
 fn kept(length: usize, count: i64) -> usize {
     let magnitude = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
     if count < 0 { length.saturating_sub(magnitude) } else { magnitude.min(length) }

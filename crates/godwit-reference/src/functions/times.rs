@@ -18,7 +18,7 @@ pub(super) const FUNCTIONS: &[Scalar] = &[
 /// The value of `now()` in all tests: 2024-02-29 12:00:00.
 const NOW: i64 = 1_709_208_000 * MICROS_PER_SECOND;
 
-/// The day of an argument, and the microseconds since its midnight.
+/// Splits an argument into its day and the microseconds since midnight.
 fn moment(value: &Value, ty: &SqlType) -> Result<(Civil, i64)> {
     let Value::Timestamp(at) = cast_value(value, ty, &SqlType::Timestamp)? else {
         return Err(Error::internal(format!("{value:?} is no {ty}")));

@@ -50,7 +50,7 @@ fn not_positive(function: &str) -> Error {
         .with_code(SqlState::INVALID_PARAMETER_VALUE)
 }
 
-/// The first buckets get one row more if the rows can't be shared out evenly.
+/// If the rows can't be distributed evenly, the first buckets get one row more.
 fn ntile(place: &Place<'_>) -> Result<Value> {
     let buckets = match &place.args[place.row][0] {
         Value::Null => return Ok(Value::Null),
@@ -61,7 +61,7 @@ fn ntile(place: &Place<'_>) -> Result<Value> {
     number(if place.row < in_larger { place.row / (size + 1) + 1 } else { larger + (place.row - in_larger) / size + 1 })
 }
 
-/// `lag` and `lead`: the value `steps` rows before or after, not counting NULLs if they are ignored.
+/// `lag` and `lead`: the value `steps` rows before or after the current one, not counting NULLs if they are ignored.
 fn shifted(place: &Place<'_>, direction: i64) -> Result<Value> {
     let args = &place.args[place.row];
     let steps = match args.get(1) {

@@ -1,4 +1,4 @@
-//! Random expressions of a type.
+//! Random expressions of a given type.
 
 use godwit_plan::{Aggregate, Arithmetic, Comparison, Expr, ExprKind, Match, Node, Project, Subquery, SubqueryKind};
 use godwit_types::SqlType;
@@ -19,17 +19,17 @@ const COMPARISONS: [Comparison; 8] = [
 ];
 
 impl Planner {
-    /// One of the types that columns of tables have.
+    /// Picks one of the column types.
     pub(super) fn type_of_column(&mut self) -> SqlType {
         self.numbers.pick(&TYPES).clone()
     }
 
-    /// A condition.
+    /// Makes a condition.
     pub(super) fn condition(&mut self, depth: usize, visible: Visible<'_>) -> Expr {
         self.expr(&SqlType::Boolean, depth, visible)
     }
 
-    /// A condition that lets more rows pass than a random one would.
+    /// Makes a condition that passes more rows than a random one would.
     pub(super) fn weak_condition(&mut self, visible: Visible<'_>) -> Expr {
         let condition = self.condition(2, visible);
         if visible.local.is_empty() || self.numbers.chance(40) {
@@ -39,7 +39,7 @@ impl Planner {
         Expr::or([condition, column.is_null().negated()])
     }
 
-    /// An expression of a type.
+    /// Makes an expression of a type.
     pub(super) fn expr(&mut self, ty: &SqlType, depth: usize, visible: Visible<'_>) -> Expr {
         if depth == 0 || self.numbers.chance(20) {
             return self.leaf(ty, visible);
@@ -61,7 +61,7 @@ impl Planner {
         }
     }
 
-    /// A column or a constant.
+    /// Picks a column or makes a constant.
     fn leaf(&mut self, ty: &SqlType, visible: Visible<'_>) -> Expr {
         let from = if self.numbers.chance(35) { visible.outer } else { visible.local };
         let fitting: Vec<&Expr> = from.iter().filter(|column| column.ty == *ty).collect();
@@ -203,7 +203,7 @@ impl Planner {
         if self.numbers.chance(40) { quantified.negated() } else { quantified }
     }
 
-    /// Mostly of one row at most.
+    /// Makes a scalar subquery, usually of at most one row.
     fn scalar_subquery(&mut self, ty: &SqlType, depth: usize, visible: Visible<'_>) -> Expr {
         let around = [visible.local, visible.outer].concat();
         let input = self.correlated(depth, &around);
@@ -227,7 +227,7 @@ impl Planner {
         Expr::new(ExprKind::Subquery(Box::new(subquery)), ty.clone(), true)
     }
 
-    /// `CAST(count(value) AS INTEGER)`, sometimes with more above it: what an empty group gives isn't NULL.
+    /// `CAST(count(value) AS INTEGER)`, sometimes with more above it: the value for an empty group isn't NULL.
     fn counted(
         &mut self,
         input: godwit_plan::NodeId,

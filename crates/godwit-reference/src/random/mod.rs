@@ -1,4 +1,4 @@
-//! Random plans over tiny tables: right by construction, of every kind of node, with subqueries in every place.
+//! Random plans over tiny tables: valid by construction, with every kind of node, and subqueries everywhere.
 //!
 //! ```text
 //! tables.rs     two to four tables of a few rows, full of NULLs, zeros of both signs, NaN, extremes
@@ -8,9 +8,9 @@
 //! shrink.rs     smaller plans that are still plans
 //! ```
 //!
-//! A plan has one result, whatever order rows come in, so that the results of all correct rewrites can be compared:
-//! limits and numberings have sorts by all columns below or inside, lists are built in the order of their elements,
-//! floats are sums of few binary digits. Only errors may come or not.
+//! A plan has a single result, whatever the order of rows, so that the results of all correct rewrites can be compared:
+//! limits and row numbers have sorts by all columns below or inside, lists are built in the order of their elements,
+//! floats are sums of few binary digits. Only errors may or may not occur.
 
 mod exprs;
 mod numbers;
@@ -29,23 +29,24 @@ use crate::table::MemoryTable;
 pub use numbers::Generator;
 pub use shrink::shrink;
 
-/// Most nodes of a plan.
+/// Maximum number of nodes of a plan.
 const NODES_MAX: usize = 40;
-/// More columns than these are cut.
+/// Maximum number of columns; more are cut.
 const COLUMNS_MAX: usize = 7;
 
-/// Seeds of a test that usually tries `count` of them; the environment variable `GODWIT_SEEDS` multiplies their number.
+/// Returns the seeds of a test that usually tries `count` of them; the environment variable `GODWIT_SEEDS` multiplies
+/// their number.
 pub fn seeds(count: u64) -> std::ops::Range<u64> {
     let factor: u64 = std::env::var("GODWIT_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     0..count * factor
 }
 
-/// The plan of a seed, always the same.
+/// Makes the plan of a seed, which is always the same.
 pub fn random_plan(seed: u64) -> Plan {
     plan_over(seed, |table| table)
 }
 
-/// The plan of a seed over tables that are changed before; their columns must stay.
+/// Makes the plan of a seed over modified tables; their columns must stay.
 fn plan_over(seed: u64, change: impl Fn(MemoryTable) -> MemoryTable) -> Plan {
     let mut numbers = Generator::new(seed);
     let tables = tables::random_tables(&mut numbers).into_iter().map(change).map(Arc::new).collect();
@@ -59,7 +60,7 @@ fn plan_over(seed: u64, change: impl Fn(MemoryTable) -> MemoryTable) -> Plan {
     plan
 }
 
-/// A plan in the making.
+/// A plan under construction.
 struct Planner {
     numbers: Generator,
     plan: Plan,
@@ -72,14 +73,14 @@ struct Planner {
 /// The columns that an expression may use.
 #[derive(Clone, Copy)]
 struct Visible<'a> {
-    /// Those of the input.
+    /// The columns of the input.
     local: &'a [Expr],
-    /// Those of the queries around.
+    /// The columns of enclosing queries.
     outer: &'a [Expr],
 }
 
 impl Planner {
-    /// The columns of a node, as expressions.
+    /// Returns the columns of a node, as expressions.
     fn columns(&self, node: NodeId) -> Vec<Expr> {
         let nullable = self.plan.nullable_columns(node);
         self.plan.outputs(node).into_iter().map(|column| self.column(column, nullable.contains(column))).collect()
@@ -89,7 +90,7 @@ impl Planner {
         Expr::new(ExprKind::Column(column), self.plan.column(column).ty.clone(), nullable)
     }
 
-    /// Is there room for more?
+    /// Whether the plan may get more nodes.
     fn may_grow(&self) -> bool {
         self.plan.node_count() < NODES_MAX
     }

@@ -1,11 +1,11 @@
-//! Random numbers: a xorshift generator, the same on all machines.
+//! Pseudorandom numbers: a xorshift generator, the same on all machines.
 
-/// Random numbers of a seed.
+/// The pseudorandom numbers of a seed.
 #[derive(Debug, Clone)]
 pub struct Generator(u64);
 
 impl Generator {
-    /// The numbers of a seed; neighbouring seeds have nothing in common.
+    /// Creates the generator of a seed; adjacent seeds give unrelated numbers.
     pub fn new(seed: u64) -> Self {
         let mut state = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
         state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -13,7 +13,7 @@ impl Generator {
         Self((state ^ (state >> 31)).max(1))
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -21,20 +21,20 @@ impl Generator {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// From 0 up to `end` − 1; 0 if `end` is 0.
+    /// Returns a number from 0 to `end` − 1; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
-    /// True with this probability, in percent.
+    /// Returns true with this probability, in percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of these.
+    /// Picks one of these.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there are none.
     pub fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
         &from[self.below(from.len())]
     }

@@ -10,7 +10,7 @@ use super::{COLUMNS_MAX, Planner, Visible};
 use crate::functions::TestFunctions;
 
 impl Planner {
-    /// Rows, of which expressions may use columns of the queries around.
+    /// Makes a relation whose expressions may use columns of enclosing queries.
     pub(super) fn relation(&mut self, depth: usize, outer: &[Expr]) -> NodeId {
         if depth == 0 || !self.may_grow() {
             return self.source(outer);
@@ -34,7 +34,7 @@ impl Planner {
         self.narrowed(node)
     }
 
-    /// Rows for a subquery: filtered by the queries around more often than not.
+    /// Makes a relation for a subquery, correlated more often than not.
     pub(super) fn correlated(&mut self, depth: usize, outer: &[Expr]) -> NodeId {
         let input = self.relation(depth.min(2), outer);
         let local = self.columns(input);
@@ -45,7 +45,7 @@ impl Planner {
         if conditions.is_empty() { input } else { self.plan.add(Node::Filter { input, conditions }) }
     }
 
-    /// A comparison of a column with one of others, if there are two of one type; mostly of keys.
+    /// Compares a column with one of `others`, if there are two of the same type; usually keys.
     fn link(&mut self, columns: &[Expr], others: &[Expr]) -> Option<Expr> {
         let fits = |(a, b): &(&Expr, &Expr)| a.ty == b.ty;
         let pairs = columns.iter().flat_map(|a| others.iter().map(move |b| (a, b))).filter(fits);
@@ -56,7 +56,7 @@ impl Planner {
         Some(Expr::compare(comparison, a.clone(), b.clone()))
     }
 
-    /// Without columns too many.
+    /// Cuts excess columns.
     fn narrowed(&mut self, node: NodeId) -> NodeId {
         let mut columns = self.columns(node);
         if columns.len() <= COLUMNS_MAX {
@@ -189,7 +189,7 @@ impl Planner {
         self.plan.add(Node::Join(Join { kind, left, right, conditions }))
     }
 
-    /// The right side has each key once, so that there is one nearest.
+    /// The right side has each key once, so that the nearest row is unique.
     fn as_of(&mut self, left: NodeId, left_columns: &[Expr], depth: usize, outer: &[Expr]) -> NodeId {
         let input = self.relation(depth, outer);
         let local = self.columns(input);
@@ -270,7 +270,7 @@ impl Planner {
         self.plan.add(Node::SetOperation(SetOperation { operator, all: self.numbers.chance(50), columns, inputs }))
     }
 
-    /// Rows with columns of these types.
+    /// Makes a relation with columns of these types.
     pub(super) fn of_types(&mut self, types: &[SqlType], depth: usize, outer: &[Expr]) -> (NodeId, Vec<ColumnId>) {
         let input = self.relation(depth, outer);
         let local = self.columns(input);

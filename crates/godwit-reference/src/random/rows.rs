@@ -14,13 +14,13 @@ impl Planner {
         SortKey { expr, descending: self.numbers.chance(50), nulls_first: self.numbers.chance(50) }
     }
 
-    /// Sorted by all columns, and maybe something else first.
+    /// Sorts by all columns, each in a random direction.
     pub(super) fn sorted(&mut self, input: NodeId) -> NodeId {
         let keys = self.columns(input).into_iter().map(|column| self.sort_key(column)).collect();
         self.plan.add(Node::Sort { input, keys })
     }
 
-    /// The first rows of an order; at most `count`, if that is given.
+    /// Takes the first rows of an order; at most `count`, if given.
     pub(super) fn first_rows(&mut self, input: NodeId, outer: &[Expr], count: Option<i64>) -> NodeId {
         let local = self.columns(input);
         let mut keys = Vec::new();
@@ -49,14 +49,14 @@ impl Planner {
         self.plan.add(Node::Limit(Limit { input: sorted, offset, count, with_ties, percent }))
     }
 
-    /// A number of rows that depends on the queries around.
+    /// Makes a number of rows that depends on enclosing queries.
     fn expr_of_count(&mut self, outer: &[Expr]) -> Expr {
         let value = self.expr(&SqlType::Integer, 1, Visible { local: &[], outer });
         let zero = Expr::literal(Value::Integer(0), SqlType::Integer);
         TestFunctions.call("greatest", vec![value, zero]).cast_to(&SqlType::BigInt)
     }
 
-    /// An aggregate that is the same for every order of rows.
+    /// Makes an aggregate that doesn't depend on the order of rows.
     pub(super) fn aggregate_call(&mut self, visible: Visible<'_>) -> AggregateCall {
         let name = *self.numbers.pick(&[
             "count",
@@ -174,7 +174,7 @@ impl Planner {
         Frame { units, start, end, exclude: *self.numbers.pick(&exclusions) }
     }
 
-    /// How far a frame reaches, the same for all rows or not.
+    /// Makes the distance of a frame bound, which may depend on the row.
     fn distance(&mut self, ty: &SqlType, visible: Visible<'_>) -> Expr {
         let number = |planner: &mut Self| Expr::literal(Value::Integer(planner.numbers.below(3) as i128), ty.clone());
         if self.numbers.chance(50) {
@@ -185,7 +185,7 @@ impl Planner {
         Expr::new(godwit_plan::ExprKind::Case { branches, otherwise }, ty.clone(), false)
     }
 
-    /// A counter ends it: the first column grows in each round, up to 2.
+    /// Makes a recursion that a counter ends: the first column grows in each round, up to 2.
     pub(super) fn recursion(&mut self, depth: usize, outer: &[Expr]) -> NodeId {
         if self.working.is_some() {
             return self.relation(depth, outer);
@@ -226,7 +226,7 @@ impl Planner {
         }))
     }
 
-    /// The rows of a round, joined with something that may read them as well.
+    /// Joins the rows of a round with a relation that may read them as well.
     fn joined_step(
         &mut self,
         left: NodeId,

@@ -1,19 +1,19 @@
-//! Smaller plans, for finding out what made a test fail.
+//! Smaller plans, for finding out why a test failed.
 
 use godwit_plan::{ColumnSet, Expr, ExprKind, Node, NodeId, Plan, SharedId};
 
 use crate::validate::validate;
 
-/// Where a node is put in place of another.
+/// A replacement of a node.
 #[derive(Clone)]
 enum Change {
-    /// An input of the node stands for it.
+    /// By one of its inputs.
     ByInput(NodeId, NodeId),
-    /// The node is another one.
+    /// By another node.
     ByNode(NodeId, Box<Node>),
 }
 
-/// Plans that are the same but for one part: a node gives way to one of its inputs, a condition, an aggregate or a row
+/// Returns plans that differ in one part: a node is replaced by one of its inputs, a condition, an aggregate or a row
 /// is left out, a subquery becomes NULL. Try each, keep the first that fails as before, and start again with it.
 pub fn shrink(plan: &Plan) -> impl Iterator<Item = Plan> {
     let changes: Vec<Change> = reachable(plan).into_iter().flat_map(|id| changes_of(plan, id)).collect();
@@ -39,7 +39,7 @@ pub fn shrink(plan: &Plan) -> impl Iterator<Item = Plan> {
     changed.chain(fewer_columns)
 }
 
-/// The nodes that the result depends on, from the top.
+/// Returns the nodes that the result depends on, from the top.
 fn reachable(plan: &Plan) -> Vec<NodeId> {
     let mut open: Vec<NodeId> =
         plan.root.into_iter().chain(plan.shared_plans().map(|(_, shared)| shared.root)).collect();
@@ -65,7 +65,7 @@ fn subplan(expr: &Expr) -> Option<NodeId> {
 
 fn changes_of(plan: &Plan, id: NodeId) -> Vec<Change> {
     let node = plan.node(id);
-    // What is above a sort may depend on it.
+    // Nodes above a sort may depend on it.
     let inputs = if matches!(node, Node::Sort { .. }) { Vec::new() } else { node.inputs() };
     let mut changes: Vec<Change> = inputs.into_iter().map(|input| Change::ByInput(id, input)).collect();
     let mut by = |node: Node| changes.push(Change::ByNode(id, Box::new(node)));
@@ -116,7 +116,7 @@ fn changes_of(plan: &Plan, id: NodeId) -> Vec<Change> {
     changes
 }
 
-/// NULL, or FALSE where that can't be, in place of a subquery.
+/// Replaces a subquery by NULL, or by FALSE where NULL isn't possible.
 fn without_subquery(expr: Expr) -> Expr {
     match &expr.kind {
         ExprKind::Subquery(_) if expr.nullable => Expr::null(expr.ty),
@@ -125,7 +125,7 @@ fn without_subquery(expr: Expr) -> Expr {
     }
 }
 
-/// The list without one of its elements, for each.
+/// Returns copies of the list, each without one of its elements.
 fn one_less<T: Clone>(list: &[T]) -> Vec<Vec<T>> {
     (0..list.len())
         .map(|left_out| {
@@ -135,7 +135,7 @@ fn one_less<T: Clone>(list: &[T]) -> Vec<Vec<T>> {
         .collect()
 }
 
-/// The tree below a node, with the change.
+/// Copies the tree below a node, applying the change.
 fn changed(plan: &mut Plan, id: NodeId, change: &Change) -> NodeId {
     let node = match change {
         Change::ByInput(at, input) if *at == id => return *input,

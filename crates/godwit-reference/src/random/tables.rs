@@ -8,7 +8,7 @@ use crate::table::MemoryTable;
 /// The types of columns.
 pub(super) const TYPES: [SqlType; 4] = [SqlType::Integer, SqlType::Boolean, SqlType::Varchar, SqlType::Double];
 
-/// Two to four tables.
+/// Makes two to four tables.
 pub(super) fn random_tables(numbers: &mut Generator) -> Vec<MemoryTable> {
     (0..2 + numbers.below(3)).map(|index| random_table(numbers, index)).collect()
 }
@@ -39,7 +39,7 @@ fn random_table(numbers: &mut Generator, index: usize) -> MemoryTable {
     if has_key { table.with_key(&[0]) } else { table }
 }
 
-/// A value, not NULL: few different ones, so that they meet.
+/// Makes a non-NULL value: one of few, so that values coincide.
 pub(super) fn random_value(numbers: &mut Generator, ty: &SqlType) -> Value {
     match ty {
         SqlType::Boolean => Value::Boolean(numbers.chance(50)),

@@ -1,4 +1,4 @@
-//! Random plans are plans: they satisfy the invariants of plans, and have results.
+//! Random plans are valid: they satisfy the invariants of plans, and have results.
 
 use super::*;
 use crate::agree::agree;

@@ -1,4 +1,4 @@
-//! Groups, grouping sets and what aggregates take.
+//! Groups, grouping sets, and the inputs of aggregates.
 
 use godwit_plan::{Aggregate, AggregateCall, Expr, Node, NodeId, Plan};
 use godwit_types::{SqlType, Value};

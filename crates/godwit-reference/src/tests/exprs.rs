@@ -1,4 +1,4 @@
-//! Three truth values, laziness, arithmetic at its limits, and the promises of expressions.
+//! Three-valued logic, lazy evaluation, arithmetic at its limits, and the guarantees of expressions.
 
 use godwit_common::ErrorKind;
 use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind, Plan};

@@ -1,4 +1,4 @@
-//! The registry: which function is chosen, and what it gives.
+//! The registry: choice of functions, and their results.
 
 use godwit_plan::{ArgumentType, Expr, FunctionKind, FunctionRegistry, NoFunction, Plan};
 use godwit_types::{SqlType, Value, format_value, parse_value};

@@ -1,6 +1,6 @@
-//! The evaluator against what SQL says, on plans made by hand.
+//! The evaluator against SQL's rules, on hand-made plans.
 //!
-//! Tables are of INTEGER columns; results are text, a row between bars: `1, NULL | 2, 3`.
+//! Tables have INTEGER columns; results are text, with bars between rows: `1, NULL | 2, 3`.
 
 mod aggregates;
 mod exprs;
@@ -20,7 +20,7 @@ use crate::{MemoryTable, evaluate};
 
 const NULL: Option<i64> = None;
 
-/// A scan of a table of integers.
+/// Adds a scan of a table of integers.
 fn table<const N: usize>(plan: &mut Plan, rows: &[[Option<i64>; N]]) -> (NodeId, [Expr; N]) {
     let names: Vec<String> = (0..N).map(|index| format!("c{index}")).collect();
     let columns: Vec<(&str, SqlType)> = names.iter().map(|name| (name.as_str(), SqlType::Integer)).collect();
@@ -33,7 +33,7 @@ fn table<const N: usize>(plan: &mut Plan, rows: &[[Option<i64>; N]]) -> (NodeId,
     (scan, ids.map(|id| column(plan, id)))
 }
 
-/// A table of one column.
+/// Adds a table of one column.
 fn list(plan: &mut Plan, values: &[Option<i64>]) -> (NodeId, Expr) {
     let rows: Vec<[Option<i64>; 1]> = values.iter().map(|&value| [value]).collect();
     let (node, [column]) = table(plan, &rows);
@@ -73,7 +73,7 @@ fn descending(expr: &Expr) -> SortKey {
     SortKey { descending: true, ..ascending(expr) }
 }
 
-/// The rows of a node, with all its columns.
+/// Returns the rows of a node, with all its columns.
 fn rows_of(plan: &Plan, root: NodeId) -> Result<Vec<Vec<Value>>> {
     let mut plan = plan.clone();
     plan.root = Some(root);
@@ -82,7 +82,7 @@ fn rows_of(plan: &Plan, root: NodeId) -> Result<Vec<Vec<Value>>> {
     evaluate(&plan, &[])
 }
 
-/// The same, as text.
+/// Does the same, as text.
 fn result(plan: &Plan, root: NodeId) -> String {
     let types: Vec<SqlType> = plan.outputs(root).into_iter().map(|id| plan.column(id).ty.clone()).collect();
     let rows = rows_of(plan, root).unwrap_or_else(|error| panic!("{error}\n{}", plan.describe(plan.node(root))));
@@ -93,7 +93,7 @@ fn result(plan: &Plan, root: NodeId) -> String {
     rows.into_iter().map(row).collect::<Vec<_>>().join(" | ")
 }
 
-/// The message of the error that a node ends in.
+/// Returns the message of the error with which a node fails.
 fn error(plan: &Plan, root: NodeId) -> String {
     rows_of(plan, root).expect_err("it fails").message().to_owned()
 }

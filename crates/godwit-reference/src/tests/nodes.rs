@@ -92,7 +92,7 @@ fn unnested_lists_go_side_by_side() {
     }
 }
 
-/// Rows from 1 on that grow by a step, as long as they are below a limit.
+/// Makes a recursion whose rows start at `values` and grow by a step, as long as they are below a limit.
 fn counting(plan: &mut Plan, values: &[Option<i64>], step: i64, limit: i64, all: bool) -> NodeId {
     let (base, first) = list(plan, values);
     let working = plan.add_column("working", SqlType::Integer, false);

@@ -1,4 +1,4 @@
-//! Subqueries as values, with SQL's NULLs.
+//! Subqueries as values, with SQL's NULL semantics.
 
 use godwit_plan::{Aggregate, Comparison, Expr, ExprKind, Node, NodeId, Plan, Project, Subquery, SubqueryKind};
 use godwit_types::SqlType;
@@ -6,7 +6,7 @@ use godwit_types::SqlType;
 use super::{NULL, column, equal, error, id, int, list, result, table};
 use crate::TestFunctions;
 
-/// The value of a subquery expression for each of the rows.
+/// Returns the value of a subquery expression for each of the rows.
 fn for_each(plan: &mut Plan, input: NodeId, expr: Expr) -> String {
     let value = plan.add_column("value", expr.ty.clone(), expr.nullable);
     let project = plan.add(Node::Project(Project { input, columns: vec![(value, expr)] }));

@@ -9,7 +9,7 @@ use godwit_types::{SqlType, Value};
 use super::{NULL, ascending, descending, error, int, list, result, rows_of, table};
 use crate::TestFunctions;
 
-/// The values of calls, after the columns of the input.
+/// Adds the values of calls after the columns of the input.
 fn window(plan: &mut Plan, input: NodeId, calls: Vec<WindowCall>) -> NodeId {
     let calls = calls.into_iter().map(|call| (plan.add_column("w", call.ty.clone(), call.nullable), call));
     let calls = calls.collect();
@@ -20,7 +20,7 @@ fn distance(rows: i64) -> Box<Expr> {
     Box::new(Expr::bigint(rows))
 }
 
-/// The lists of a column's values in a frame, for rows ordered by it.
+/// Returns the lists of a column's values in a frame, for rows ordered by it.
 fn frames(values: &[Option<i64>], order: fn(&Expr) -> SortKey, frame: Frame) -> String {
     let mut plan = Plan::new();
     let (input, a) = list(&mut plan, values);
