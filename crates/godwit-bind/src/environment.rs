@@ -46,8 +46,7 @@ pub trait Environment: Send + Sync {
         None
     }
 
-    /// The session's time zone: timestamps with time zone are shown in it, and times without a zone are converted by
-    /// it.
+    /// The session's time zone, used to show timestamps with time zone and to convert times without a zone.
     fn time_zone(&self) -> TimeZone {
         TimeZone::UTC
     }

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use crate::ColumnId;
 
-/// A set of columns, as a bitmap: statements have hundreds of columns, and every pass asks which columns are used
-/// where.
+/// A set of columns, as a bitmap: statements have hundreds of columns, and every pass asks for those that are used.
 ///
 /// Only the words from the first column to the last are stored. The columns of a node were mostly created together, so
 /// the sets of ten thousand nodes stay small.

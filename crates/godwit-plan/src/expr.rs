@@ -265,8 +265,7 @@ impl Expr {
         Self::new(ExprKind::IsNull(Box::new(self)), SqlType::Boolean, false)
     }
 
-    /// Casts the value to another type; returns it unchanged if it has that type. The caller must know that the cast
-    /// exists.
+    /// Casts the value to another type, unless it has that type already. The caller must know that the cast exists.
     #[must_use]
     pub fn cast_to(self, ty: &SqlType) -> Self {
         if self.ty == *ty {

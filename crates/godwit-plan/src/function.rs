@@ -34,8 +34,7 @@ pub struct ScalarFunction {
     pub volatility: Volatility,
     /// True if the value is NULL whenever an argument is NULL.
     pub strict: bool,
-    /// True if it fails for some arguments: it must not be evaluated for rows for which the statement wouldn't evaluate
-    /// it.
+    /// True if it fails for some arguments: it must be evaluated only for rows for which the statement would do so.
     pub may_fail: bool,
     /// The implementation.
     pub implementation: Implementation,
@@ -192,8 +191,7 @@ pub trait FunctionRegistry: Send + Sync {
     /// Returns, for each argument, the parameter types of its lambda; empty for other arguments.
     fn lambda_parameters(&self, name: &str, arguments: &[ArgumentType<'_>]) -> Result<Vec<Vec<SqlType>>, NoFunction>;
 
-    /// Returns the aggregate function that takes such arguments. `order_by` are the keys of WITHIN GROUP or of an ORDER
-    /// BY.
+    /// Returns the aggregate function that takes such arguments. `order_by` are the keys of WITHIN GROUP or ORDER BY.
     fn aggregate(
         &self,
         name: &str,

@@ -11,8 +11,7 @@ use crate::{
 };
 
 impl Plan {
-    /// Returns the plan as a tree, one node per line. Columns are shown as `name#id`: ids identify them, names help
-    /// readers.
+    /// Returns the plan as a tree, one node per line. Columns are shown as `name#id`; the ids identify them.
     pub fn display(&self) -> String {
         let mut text = String::new();
         for (id, shared) in self.used_shared_plans() {

@@ -29,8 +29,7 @@ pub trait Relation: Any + fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// Returns its virtual columns, which are computed from the others when rows are read, in the order of their
-    /// positions.
+    /// Returns its virtual columns, which are computed from the others when rows are read, by position.
     fn computed(&self) -> &[ComputedColumn] {
         &[]
     }

@@ -29,8 +29,7 @@ pub fn agree(expected: &Result<Vec<Row>>, actual: &Result<Vec<Row>>) -> std::res
     }
 }
 
-/// Whether these are the same rows, each equally often. NaN equals itself, −0 equals 0, floats may differ in their last
-/// digits.
+/// Whether both have the same rows, equally often. NaN equals itself, −0 equals 0, floats may differ in the last digits.
 pub fn same_rows(a: &[Row], b: &[Row]) -> bool {
     let (missing, extra) = unmatched(a, b);
     missing.is_empty() && extra.is_empty()

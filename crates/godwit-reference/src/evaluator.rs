@@ -18,8 +18,7 @@ const DEPTH_MAX: usize = 2_500;
 /// Stack for frames of that depth in a build without optimizations.
 const STACK_BYTES: usize = 256 << 20;
 
-/// Returns the rows of a plan's result, with the columns of [`Plan::output`]. `parameters` are the values of its
-/// parameters.
+/// Returns the result rows of a plan, with the columns of [`Plan::output`]. `parameters` are its parameters' values.
 ///
 /// # Errors
 /// The error of the statement; a resource error if it would produce more than a million rows.
@@ -43,8 +42,7 @@ pub fn evaluate(plan: &Plan, parameters: &[Value]) -> Result<Vec<Row>> {
     })
 }
 
-/// Returns the rows of a node, in an environment that binds the columns it takes from outside. Runs on the caller's
-/// stack.
+/// Returns the rows of a node, in an environment that binds its outer columns. Runs on the caller's stack.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -121,8 +119,7 @@ impl<'p> Evaluator<'p> {
         left.iter().any(|&column| free.contains(column))
     }
 
-    /// Returns the rows of a shared plan, evaluated once, or once per round if it reads the rows of a recursion around
-    /// it.
+    /// Returns the rows of a shared plan, evaluated once, or once per round if it reads the rows of an outer recursion.
     pub(crate) fn shared_rows(&self, id: SharedId, environment: &Environment<'_>) -> Result<Rc<Rows>> {
         if let Some(rows) = self.shared.borrow().get(&id) {
             return Ok(Rc::clone(rows));

@@ -184,7 +184,7 @@ impl Binder {
         Ok(Frame { units, start, end, exclude })
     }
 
-    /// Binds the distance of a frame bound; if it depends on the row, NULL and negative distances are detected at run
+    /// Binds the distance of a frame bound. NULL and negative distances that depend on the row are detected at run
     /// time.
     fn distance(&mut self, distance: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let bound = self.expr(distance, cx)?;

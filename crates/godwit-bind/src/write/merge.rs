@@ -1,5 +1,4 @@
-//! MERGE: the rows of a source with their matches in the table, each with the number of the WHEN clause that applies to
-//! it.
+//! MERGE: the rows of a source with their matches in the table, each with the number of the WHEN clause for it.
 //!
 //! ```text
 //! source ⋈ t ─▶ clause := CASE WHEN … THEN 1 WHEN … THEN 2 END ─▶ Filter: there is one, and it does something

@@ -12,8 +12,7 @@ use super::{BoundWrite, Generation, TargetColumn, TargetKey, WriteTarget};
 use crate::Binder;
 use crate::tests::{Names, World};
 
-/// Returns the table `w (k INTEGER, v INTEGER DEFAULT 7, s VARCHAR)` with the key `k` and the rows (1, 10, x), (2, 20,
-/// y).
+/// Returns the table `w (k INTEGER, v INTEGER DEFAULT 7, s VARCHAR)` with key `k` and rows (1, 10, x), (2, 20, y).
 fn target(generates: bool, checks: &[&str]) -> WriteTarget {
     let integer = |value: i128| Value::Integer(value);
     let row = |k, v, s: &str, id| vec![integer(k), integer(v), Value::text(s), integer(id)];

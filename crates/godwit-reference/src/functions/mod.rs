@@ -285,8 +285,7 @@ fn volatility(name: &str) -> Volatility {
     }
 }
 
-/// Converts an argument to a number of steps, a length or a position; a greater value becomes one far beyond all of
-/// these.
+/// Converts an argument to a number of steps, a length or a position, saturating if it is out of range.
 fn whole(value: &Value) -> i64 {
     match value {
         Value::Integer(value) => i64::try_from(*value).unwrap_or(if *value < 0 { i64::MIN } else { i64::MAX }),
