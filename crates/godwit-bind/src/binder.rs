@@ -152,7 +152,7 @@ pub(crate) struct Enclosing {
 
 /// The context in which an expression is bound.
 pub(crate) struct ExprContext<'c> {
-    /// What names mean.
+    /// Resolves names.
     pub scope: &'c Scope<'c>,
     /// The clause that contains it.
     pub clause: Clause,

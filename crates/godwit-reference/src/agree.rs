@@ -29,7 +29,7 @@ pub fn agree(expected: &Result<Vec<Row>>, actual: &Result<Vec<Row>>) -> std::res
     }
 }
 
-/// Whether both have the same rows, equally often. NaN equals itself, −0 equals 0, floats may differ in the last digits.
+/// Whether both have the same rows, equally often. NaN equals itself, −0 equals 0, floats may differ in last digits.
 pub fn same_rows(a: &[Row], b: &[Row]) -> bool {
     let (missing, extra) = unmatched(a, b);
     missing.is_empty() && extra.is_empty()

@@ -5,7 +5,6 @@
 //! [`Clause`](Class::Clause) word is a name wherever one is expected, but can't be an alias without AS, because there
 //! it begins the next clause; all others are names anywhere. The reserved words are those of PostgreSQL that DuckDB
 //! rejects, too.
-//! what comes next; all others are names anywhere. The reserved words are those of PostgreSQL that DuckDB refuses, too.
 
 use std::sync::OnceLock;
 

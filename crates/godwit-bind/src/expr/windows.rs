@@ -184,8 +184,7 @@ impl Binder {
         Ok(Frame { units, start, end, exclude })
     }
 
-    /// Binds the distance of a frame bound. NULL and negative distances that depend on the row are detected at run
-    /// time.
+    /// Binds a frame bound's distance. NULL and negative distances that depend on the row are detected at run time.
     fn distance(&mut self, distance: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let bound = self.expr(distance, cx)?;
         if bound.as_literal().is_some_and(Value::is_null) {

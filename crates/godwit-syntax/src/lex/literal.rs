@@ -68,7 +68,6 @@ impl<'a> Reader<'a> {
 
     /// Reads a character given by exactly `count` hexadecimal digits. The first half of a surrogate pair is combined
     /// with the second, which `second` reads.
-    /// together with the second, which `second` reads.
     fn code_point(
         &mut self,
         start: usize,
