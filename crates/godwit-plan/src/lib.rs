@@ -10,13 +10,13 @@
 //! - *Names are gone.* A [`ColumnId`] is unique in a statement; uses of a column refer to its id. Each instance of a
 //!   table and each use of a shared plan has its own ids, so that no rewrite can confuse two of them. Names are kept
 //!   only for `EXPLAIN` and messages.
-//! - *A node passes a column on under its id*: the same id is the same value in every node that has it. Where a value may
-//!   change (except on the NULL side of an outer join), it gets another id.
+//! - *A node passes a column on under its id*: the same id is the same value in every node that has it. Where a value
+//!   may change (except on the NULL side of an outer join), it gets another id.
 //! - *Nodes are immutable.* A rewrite adds nodes; unreachable nodes cost nothing but their memory.
 //! - *Sharing is explicit.* From a root, nodes form a tree; only [`Node::Use`] leads to subplans with other uses. So a
 //!   pass walks each shared plan once, however often it is used.
-//! - *A subplan is correlated* exactly if it has free columns ([`Plan::free_columns`]): columns that it uses but none of
-//!   its nodes produces.
+//! - *A subplan is correlated* exactly if it has free columns ([`Plan::free_columns`]): columns that it uses but none
+//!   of its nodes produces.
 #![forbid(unsafe_code)]
 
 mod call;
