@@ -1,4 +1,4 @@
-//! How fast columns of a Parquet file are scanned: `cargo run --release --example scan_speed -- FILE [THREADS]`.
+//! Scan speed of the columns of a Parquet file: `cargo run --release --example scan_speed -- FILE [THREADS]`.
 //!
 //! Prints nanoseconds per row for each column alone, for all of them, and, for TPC-H's lineitem, for the scans of
 //! queries 1 and 6.

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Reads address rows of the row group and may only move forward. A read may be restricted to some of its rows; pages
-//! without such rows are not touched. What is decoded is checked: codes against the dictionary, texts for UTF-8,
-//! integers against the range that the statistics of the file promise.
+//! without such rows aren't touched. Decoded data is checked: codes against the dictionary, text for UTF-8, integers
+//! against the range promised by the file's statistics.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::page::{Page, PageKind, PageReader, ReadWindow, RunCursor, SharedBuffe
 #[derive(Default)]
 pub(crate) struct SharedDictionary(Mutex<Option<Arc<ChunkDictionary>>>);
 
-/// Entries of a dictionary page.
+/// The entries of a dictionary page.
 pub(crate) struct ChunkDictionary {
     /// The entries, which keep the page alive if they are stored in it.
     pub entries: Arc<Dictionary>,
@@ -42,15 +42,15 @@ pub(crate) struct ChunkDictionary {
 /// Decodes one column of row groups, one at a time.
 pub(crate) struct ColumnReader {
     decoding: Decoding,
-    /// The range that the statistics promise.
+    /// The range promised by the statistics.
     range: Option<ValueRange>,
     memory: BufferManager,
     pages: PageReader,
     dictionary: Arc<SharedDictionary>,
-    /// The dictionary, once a page needed it.
+    /// The dictionary, once a page needs it.
     loaded: Option<Arc<ChunkDictionary>>,
     page: Option<DataPage>,
-    /// Memory of the page's values that aren't stored in it, and of its validity.
+    /// Memory of the page's values outside of it, and of its validity.
     values_memory: Reservation,
     codes: Vec<u32>,
     scratch: Vec<u32>,
@@ -60,7 +60,7 @@ pub(crate) struct ColumnReader {
 struct DataPage {
     first_row: usize,
     rows: usize,
-    /// Rows of the page that aren't NULL; `None` if all.
+    /// Rows of the page that aren't NULL; `None` if all aren't.
     validity: Option<Bitmap>,
     /// The next row to read, counted in the page, and the number of values before it.
     row: usize,
@@ -76,7 +76,7 @@ enum Values {
 }
 
 impl ColumnReader {
-    /// A reader of some rows. `range` is the promise of the statistics that values are checked against.
+    /// Creates a reader of some rows. Values are checked against `range`, as promised by the statistics.
     pub(crate) fn new(
         part: ColumnPart,
         range: Option<ValueRange>,
@@ -99,7 +99,7 @@ impl ColumnReader {
         })
     }
 
-    /// Moves on to another part of the same column and keeps the buffers.
+    /// Moves on to another part of the same column, keeping the buffers.
     pub(crate) fn reopen(&mut self, part: ColumnPart, dictionary: Arc<SharedDictionary>) -> Result<()> {
         let ColumnPart { file, chunk, decoding, rows } = part;
         self.drop_page();
@@ -109,17 +109,18 @@ impl ColumnReader {
         self.pages.reopen(file, chunk, rows)
     }
 
-    /// The row after the page of `row`, for files without an offset index.
+    /// Returns the row after the page of `row`, for files without an offset index.
     pub(crate) fn page_end(&mut self, row: usize) -> Result<usize> {
         self.pages.page_end(row)
     }
 
-    /// What was read since the last call.
+    /// Returns the amounts read since the last call.
     pub(crate) fn take_reads(&mut self) -> ColumnReads {
         std::mem::take(&mut self.pages.reads)
     }
 
-    /// Rows `row .. row + rows` of the row group, or those of them at `selected` (ascending positions below `rows`).
+    /// Reads rows `row .. row + rows` of the row group, or those of them at `selected` (ascending positions below
+    /// `rows`).
     pub(crate) fn read(&mut self, row: usize, rows: usize, selected: Option<&[u32]>) -> Result<Vector> {
         let mut parts: Vec<Vector> = Vec::new();
         let mut selected = selected;
@@ -130,7 +131,7 @@ impl ColumnReader {
                     page.first_row + page.rows
                 }
                 _ => match selected {
-                    // The next page that is needed is that of the next selected row.
+                    // The next page needed is that of the next selected row.
                     Some([]) => break,
                     Some([first, ..]) => {
                         done = *first as usize;
@@ -188,7 +189,7 @@ impl ColumnReader {
         }
     }
 
-    /// Rows `row .. row + count`, all of the current page, or those of them at `selected`.
+    /// Reads rows `row .. row + count`, all of the current page, or those of them at `selected`.
     fn read_part(&mut self, row: usize, count: usize, selected: Option<&[u32]>) -> Result<Vector> {
         let Self { decoding, pages, loaded, page, codes, scratch, .. } = self;
         let page = page.as_mut().expect("the page was opened");
@@ -202,7 +203,8 @@ impl ColumnReader {
         if values == 0 {
             return Ok(Vector::null(decoding.physical, rows));
         }
-        // With NULLs, `picks` are the values of the wanted rows (that of a neighbour for NULL), else those of `selected`.
+        // With NULLs, `picks` are the values of the wanted rows (a neighbour's for NULL), otherwise those of
+        // `selected`.
         let spread = validity.as_ref().map(|validity| spread_values(validity, selected));
         let picks = spread.as_deref().or(selected);
         let validity = match (validity, selected) {
@@ -235,7 +237,7 @@ impl ColumnReader {
         Ok(vector)
     }
 
-    /// Finds levels and values of a page and checks them.
+    /// Finds and checks the levels and values of a page.
     fn decode_page(&mut self, page: Page) -> Result<DataPage> {
         let Page { header, first_row, bytes, buffer, text_check } = page;
         let rows = header.values;
@@ -277,12 +279,12 @@ impl ColumnReader {
         Ok(DataPage { first_row, rows, validity, row: 0, value: 0, values, bytes, buffer })
     }
 
-    /// Reserves memory for what a page needs besides its own bytes.
+    /// Reserves memory that a page needs besides its own bytes.
     fn hold(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.values_memory.bytes() { self.values_memory.resize(bytes) } else { Ok(()) }
     }
 
-    /// Where the definition levels are, if there are any, and where the values begin.
+    /// Returns where the definition levels are, if there are any, and where the values begin.
     fn levels(&self, kind: PageKind, bytes: &[u8]) -> Result<(Option<Range<usize>>, usize)> {
         match kind {
             PageKind::DataV2 { repetition_bytes, definition_bytes, .. } => {
@@ -301,7 +303,7 @@ impl ColumnReader {
         }
     }
 
-    /// The rows that have a value; `None` if all have.
+    /// Returns the rows that have a value; `None` if all have.
     fn validity(&mut self, bytes: &[u8], levels: Range<usize>, rows: usize) -> Result<Option<Bitmap>> {
         let corrupt = |error: godwit_common::Error| self.pages.corrupt(error.message());
         let mut cursor = RunCursor::new(levels, 1).map_err(corrupt)?;
@@ -320,7 +322,7 @@ impl ColumnReader {
         Ok(if validity.all() { None } else { Some(validity) })
     }
 
-    /// The dictionary of the chunk, if it has one: from the other workers, or decoded now.
+    /// Returns the dictionary of the chunk, if it has one: decoded by another worker, or now.
     pub(crate) fn load_dictionary(&mut self) -> Result<Option<Arc<ChunkDictionary>>> {
         if self.loaded.is_none() {
             let shared = self.dictionary.clone();
@@ -333,8 +335,8 @@ impl ColumnReader {
         Ok(self.loaded.clone())
     }
 
-    /// Drops the dictionary: a chunk that outgrew it has no codes from here on. A worker that hasn't got this far has
-    /// its own handle, or decodes it again.
+    /// Drops the dictionary: a chunk that outgrew it has no codes from here on. A worker that isn't this far yet has
+    /// its own handle or decodes it again.
     fn retire_dictionary(&mut self) {
         if self.loaded.take().is_some() {
             self.dictionary.0.lock().take();
@@ -346,7 +348,7 @@ impl ColumnReader {
             return Ok(None);
         };
         let entries = page.header.values;
-        // Each entry takes at least a bit in the page: a larger number of entries is bogus.
+        // Each entry takes at least a bit in the page: a larger number of entries is invalid.
         if entries > page.bytes.len().saturating_mul(8) {
             return Err(self.pages.corrupt("a dictionary claims more entries than it has"));
         }
@@ -356,7 +358,7 @@ impl ColumnReader {
         Ok(Some(ChunkDictionary { entries: Arc::new(Dictionary::new(values, false)), _memory: memory }))
     }
 
-    /// `count` values in PLAIN encoding from `start` on, checked.
+    /// Decodes `count` values in PLAIN encoding from `start`, and checks them.
     fn plain_values(&self, bytes: &Buffer, start: usize, count: usize, text_check: &TextCheck) -> Result<Flat> {
         let flat = plain_values(bytes, start, count, &self.decoding)
             .ok_or_else(|| self.pages.corrupt("a page ends before its last value"))?;
@@ -374,7 +376,7 @@ impl ColumnReader {
 const BAD_CODE: &str = "a code is outside of its dictionary";
 
 impl DataPage {
-    /// Passes rows up to `row` of the page.
+    /// Skips rows up to `row` of the page.
     fn skip_to(&mut self, row: usize) -> Result<()> {
         assert!(row >= self.row, "reads move forward");
         if row == self.row {
@@ -393,7 +395,7 @@ impl DataPage {
     }
 }
 
-/// For each row (or each selected one) the position of its value among the values; NULL rows get that of a neighbour.
+/// Returns for each row (or each selected one) the position of its value among the values; NULL rows get a neighbour's.
 fn spread_values(validity: &Bitmap, selected: Option<&[u32]>) -> Vec<u32> {
     let mut positions = Vec::with_capacity(validity.len());
     let mut before = 0u32;
@@ -408,7 +410,7 @@ fn spread_values(validity: &Bitmap, selected: Option<&[u32]>) -> Vec<u32> {
     }
 }
 
-/// Codes as a vector; `None` if one is out of bounds.
+/// Returns codes as a vector; `None` if one is out of bounds.
 fn from_codes(codes: &[u32], dictionary: &Arc<Dictionary>, validity: Option<Bitmap>) -> Option<Vector> {
     match dictionary.values() {
         Flat::Str(_) => {
@@ -420,7 +422,7 @@ fn from_codes(codes: &[u32], dictionary: &Arc<Dictionary>, validity: Option<Bitm
     }
 }
 
-/// The values at `positions`; `None` if one is out of bounds.
+/// Returns the values at `positions`; `None` if one is out of bounds.
 fn pick(values: &Flat, positions: &[u32]) -> Option<Flat> {
     macro_rules! pick {
         ($($variant:ident),*) => {
@@ -436,7 +438,7 @@ fn pick(values: &Flat, positions: &[u32]) -> Option<Flat> {
     pick!(Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64)
 }
 
-/// `count` values in PLAIN encoding; `None` if the page ends before.
+/// Decodes `count` values in PLAIN encoding; `None` if the page ends before.
 fn plain_values(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding) -> Option<Flat> {
     use PhysicalType as P;
     macro_rules! narrowed {
@@ -475,8 +477,8 @@ fn plain_values(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding)
     })
 }
 
-/// The memory of `count` values in PLAIN encoding that aren't stored in the page, or can't be left there. For a bogus
-/// count, it is no more than what could be in the page.
+/// Returns the memory of `count` PLAIN-encoded values that aren't stored in the page or can't stay there. An invalid
+/// count gives no more than could be in the page.
 fn bytes_apart(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding) -> usize {
     let stored_bytes = match decoding.stored {
         Stored::Bool => return count.min(bytes.len() * 8),
@@ -491,7 +493,7 @@ fn bytes_apart(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding) 
     if is_as_stored && is_aligned { 0 } else { count.min(bytes.len() / stored_bytes) * width }
 }
 
-/// Little-endian values: the page's own bytes if they are aligned, else a copy.
+/// Returns little-endian values: the page's own bytes if they are aligned, otherwise a copy.
 fn native<T: Native>(bytes: &Buffer, start: usize, count: usize) -> Option<ScalarBuffer<T>> {
     let length = count.checked_mul(size_of::<T>())?;
     if start.checked_add(length)? > bytes.len() {
@@ -511,7 +513,7 @@ fn big_endian(bytes: &[u8]) -> i128 {
     i128::from_be_bytes(wide)
 }
 
-/// True if all values are in `range`, which is one of this type.
+/// Returns true if all values are in `range`, which belongs to this type.
 fn within(flat: &Flat, range: ValueRange) -> bool {
     fn check<T: Native + PartialOrd + TryFrom<i128>>(values: &[T], range: ValueRange) -> bool {
         match (T::try_from(range.min), T::try_from(range.max)) {
@@ -533,12 +535,13 @@ fn within(flat: &Flat, range: ValueRange) -> bool {
     }
 }
 
-/// True if all strings are UTF-8. `bytes` contain them and what is between them; if all of it is ASCII, that is quick.
+/// Returns true if all strings are UTF-8. `bytes` contain them and the bytes between them; if all are ASCII, this is
+/// quick.
 fn is_utf8(bytes: &[u8], strings: &StrColumn) -> bool {
     bytes.is_ascii() || strings.iter().all(|string| string.is_ascii() || std::str::from_utf8(string).is_ok())
 }
 
-/// The rows of several vectors, concatenated. Codes of one dictionary stay codes, the bytes of strings are shared.
+/// Concatenates the rows of several vectors. Codes of a common dictionary stay codes; the bytes of strings are shared.
 fn concat(parts: &[Vector]) -> Vector {
     let validity = concatenated_validity(parts);
     if let Some((_, dictionary)) = parts[0].as_dictionary() {

@@ -1,12 +1,12 @@
-//! Estimates of the number of distinct values of a column, from what costs next to nothing.
+//! Cheap estimates of the number of distinct values of a column.
 //!
 //! - Chunks that are dictionary-encoded throughout: the size of the dictionary is the number of distinct values in the
-//!   row group. How row groups add up shows in their ranges: if one covers the whole range, all have the same values;
-//!   if each covers a part of it, the values differ.
-//! - Others: some rows from two places of the table. If they have values in common, values recur all over the table: of as
-//!   many values as there are, the second place has a share that the first has too (capture and recapture, by Lincoln and
-//!   Petersen). If they have none, the share of distinct values in one place, carried over to all rows, is right for keys
-//!   and for clustered columns. The width of the range is a bound.
+//!   row group. The ranges of row groups show how these add up: if one covers the whole range, all have the same
+//!   values; if each covers a part of it, their values differ.
+//! - Others: some rows from two places of the table. If they have values in common, values recur all over the table:
+//!   the share of the second place's values that the first has, too, tells how many there are (capture and recapture,
+//!   by Lincoln and Petersen). If they have none, the share of distinct values in one place, extrapolated to all rows,
+//!   is right for keys and for clustered columns. The width of the range is a bound.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::page::{PageReader, ReadWindow};
 use crate::sample::places_of;
 use crate::table::{ParquetTable, TableFile};
 
-/// A row group of a table: file and number in it.
+/// A row group of a table: its file, and its number there.
 pub(crate) type Group = (usize, usize);
 
-/// The estimate for a column; `None` if there is none.
+/// Estimates the distinct values of a column; `None` if that isn't possible.
 pub(crate) fn estimate(
     table: &ParquetTable,
     column: usize,
@@ -55,7 +55,7 @@ pub(crate) fn estimate(
     Ok(estimate.map(|estimate| estimate.clamp(1, limit.max(1))))
 }
 
-/// Where [`estimate`] will read, as files and ranges in them.
+/// Returns where [`estimate`] will read, as files and ranges in them.
 pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u64>)> {
     let groups = row_groups(table);
     if groups.is_empty() {
@@ -75,13 +75,13 @@ pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u
     rows.flat_map(|(group, rows)| places_of(table, group, column, rows)).collect()
 }
 
-/// The two places of a table that are compared.
+/// Returns the two places of a table that are compared.
 fn sampled_groups(groups: &[Group]) -> [(Group, Place); 2] {
     let place = if groups.len() == 1 { Place::Middle } else { Place::End };
     [(groups[groups.len() / 2], Place::End), (groups[0], place)]
 }
 
-/// Row groups with rows.
+/// Returns the row groups that have rows.
 pub(crate) fn row_groups(table: &ParquetTable) -> Vec<Group> {
     let files = table.files().iter().enumerate();
     files
@@ -92,7 +92,7 @@ pub(crate) fn row_groups(table: &ParquetTable) -> Vec<Group> {
         .collect()
 }
 
-/// True if every data page of the chunk has codes.
+/// Returns true if every data page of the chunk has codes.
 pub(crate) fn is_dictionary_encoded(file: &TableFile, group: usize, column: usize) -> bool {
     let Some(column) = file.column(column) else { return false };
     let chunk = file.file.metadata().row_group(group).column(file.file.columns[column].leaf);
@@ -135,7 +135,7 @@ fn from_dictionaries(
             }
         }
     }
-    // How many row groups it takes to cover the range, if it is known.
+    // The number of row groups that it takes to cover the range, if it is known.
     let parts = match known.range {
         Some(range) if widest > 0.0 => range.count() as f64 / widest,
         _ => 1.0,
@@ -160,20 +160,20 @@ fn from_samples(
     Ok(Some(recaptured.map_or(carried_over, |all| all.min(carried_over)) as u64))
 }
 
-/// Where in a row group rows are sampled.
+/// The place in a row group where rows are sampled.
 #[derive(Clone, Copy)]
 enum Place {
     /// Before the second half.
     Middle,
-    /// Dictionaries are at the start of chunks that outgrew theirs.
+    /// At the end: chunks that outgrew their dictionary have codes only at the start.
     End,
 }
 
 /// Values of neighbouring rows.
 struct Sample {
-    /// How many aren't NULL.
+    /// Number of non-NULL values.
     values: usize,
-    /// Their hashes, each once, ascending.
+    /// Their distinct hashes, ascending.
     distinct: Vec<u64>,
 }
 
@@ -189,14 +189,14 @@ impl Sample {
         Self { values, distinct }
     }
 
-    /// The number of values of which both are samples; `None` if they have none in common.
+    /// Estimates the number of values from which both are samples; `None` if they have none in common.
     fn recaptured_by(&self, other: &Self) -> Option<f64> {
         let common = self.distinct.iter().filter(|hash| other.distinct.binary_search(hash).is_ok()).count();
         (common > 0).then(|| self.distinct.len() as f64 * other.distinct.len() as f64 / common as f64)
     }
 }
 
-/// Some rows of a row group; `None` if they can't be read, or if there are too few for any place but the end.
+/// Samples rows of a row group; `None` if they can't be read, or if there are too few for any place but the end.
 fn sample(
     table: &ParquetTable,
     column: usize,
@@ -214,7 +214,7 @@ fn sample(
     Ok(Some(Sample::of(&reader.read(rows.start, rows.len(), None)?)))
 }
 
-/// The rows of a place; `None` if there are too few for any place but the end.
+/// Returns the rows of a place; `None` if there are too few for any place but the end.
 fn sampled_rows(table: &ParquetTable, (file, group): Group, place: Place) -> Option<Range<usize>> {
     let all_rows = table.files()[file].file.row_group_rows[group];
     let rows = all_rows.min(SAMPLED_ROWS);

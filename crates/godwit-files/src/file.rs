@@ -1,4 +1,4 @@
-//! A file read by position, from many threads at once.
+//! A file read at any position, by many threads at once.
 
 use std::collections::HashMap;
 use std::io;
@@ -29,7 +29,7 @@ struct Inner {
     objects: Mutex<FileObjects>,
 }
 
-/// The objects of the file and its columns in memory; made when the first page is read.
+/// The objects of the file and its columns in memory, created when the first page is read.
 #[derive(Debug, Default)]
 struct FileObjects {
     file: Option<Arc<Object>>,
@@ -59,7 +59,7 @@ impl FileBytes {
         }
     }
 
-    /// True if both are clones of one.
+    /// Returns true if both are clones of one.
     pub(crate) fn is_same(&self, other: &FileBytes) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -69,7 +69,7 @@ impl FileBytes {
         self.0.file.bytes()
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.0.path
     }
@@ -79,7 +79,7 @@ impl FileBytes {
         &self.0.pages
     }
 
-    /// The object of a column's pages in memory.
+    /// Returns the object of a column's pages in memory.
     pub(crate) fn column_object(&self, column: &ColumnPath, memory: &BufferManager) -> Arc<Object> {
         let mut objects = self.0.objects.lock();
         if let Some(known) = objects.columns.get(column) {
@@ -97,7 +97,7 @@ impl FileBytes {
         self.0.file.read_exact_at(buffer, offset).map_err(|error| self.read_error(&error))
     }
 
-    /// A read that failed.
+    /// Returns the error for a failed read.
     pub(crate) fn read_error(&self, error: &io::Error) -> Error {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => self.corrupt("the file became shorter while it was read"),
@@ -110,7 +110,7 @@ impl FileBytes {
         self.0.file.will_need(offset, bytes);
     }
 
-    /// The same for several ranges of pages, those aside whose pages are cached.
+    /// Announces several ranges of pages, except those whose pages are cached.
     pub(crate) fn advise_all(&self, mut ranges: Vec<Range<u64>>) {
         ranges.retain(|range| !self.0.pages.has_all_of(range));
         if !ranges.is_empty() {
@@ -118,28 +118,28 @@ impl FileBytes {
         }
     }
 
-    /// Announces that these ranges will probably be needed, in a while.
+    /// Announces that these ranges will probably be needed after a while.
     pub(crate) fn announce(&self, ranges: &[Range<u64>]) {
         self.0.file.may_need(ranges);
     }
 
-    /// Withdraws an announcement by [`FileBytes::advise_all`].
+    /// Withdraws an announcement made by [`FileBytes::advise_all`].
     pub(crate) fn take_back(&self, ranges: &[Range<u64>]) {
         self.0.file.wont_need(ranges);
     }
 
-    /// True if it is remote: reads should be announced long before.
+    /// Returns true if the file is remote, so reads should be announced well ahead.
     pub(crate) fn is_remote(&self) -> bool {
         self.0.file.is_remote()
     }
 
-    /// An error about this file's content.
+    /// Returns an error about this file's content.
     pub(crate) fn corrupt(&self, what: impl std::fmt::Display) -> Error {
         Error::corrupt(format!("{}: {what}", self.path().display()))
     }
 }
 
-/// Runs a call into another crate on the content of a file; a panic becomes an error.
+/// Calls another crate on the content of a file; a panic becomes an error.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T> {
     call_foreign(call).ok_or_else(|| Error::corrupt("the reader of the format gave up on it"))
 }
@@ -158,7 +158,7 @@ impl ChunkReader for FileBytes {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        // Checked first, so that a wrong length in a damaged file costs no memory.
+        // Checked first, so a wrong length in a damaged file costs no memory.
         if start.checked_add(length as u64).is_none_or(|end| end > self.bytes()) {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} are behind the end of the file")));
         }

@@ -27,7 +27,7 @@ use crate::footer_shape::check_footer;
 
 const MAGIC: &[u8; 4] = b"PAR1";
 const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
-/// Longest values of fixed length: a chunk of them has to fit into memory, NULLs included, which take as much.
+/// Maximum length of fixed-length values: a chunk of them has to fit into memory, including NULLs, which take as much.
 const FIXED_BYTES_MAX: i32 = 16 << 10;
 /// Length of the metadata and magic number at the end of a file.
 const TAIL_BYTES: u64 = 8;
@@ -36,7 +36,7 @@ const TAIL_BYTES: u64 = 8;
 pub(crate) struct ParquetFile {
     /// The file.
     pub bytes: FileBytes,
-    /// Footer and schema as the Arrow reader wants them.
+    /// Footer and schema, as required by the Arrow reader.
     pub arrow: ArrowReaderMetadata,
     /// Columns, by field of the schema.
     pub columns: Vec<FileColumn>,
@@ -44,7 +44,7 @@ pub(crate) struct ParquetFile {
     pub row_group_rows: Vec<usize>,
     /// Length of the footer.
     pub footer_bytes: u64,
-    /// Of the footer with its page index.
+    /// Memory of the footer with its page index.
     _memory: Reservation,
 }
 
@@ -58,14 +58,14 @@ pub(crate) struct FileColumn {
     pub decoding: Option<Decoding>,
 }
 
-/// What the values of a flat column look like in pages, and which physical type they become.
+/// How the values of a flat column are stored in pages, and the physical type that they become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decoding {
-    /// As stored.
+    /// The stored type.
     pub stored: Stored,
-    /// As decoded.
+    /// The decoded type.
     pub physical: PhysicalType,
-    /// True if the column may hold NULL: pages have definition levels.
+    /// True if the column may hold NULL, so pages have definition levels.
     pub optional: bool,
     /// True if values must be UTF-8.
     pub text: bool,
@@ -92,7 +92,7 @@ pub(crate) enum Stored {
     FixedDecimal(usize),
 }
 
-/// Where the pages of a column are in a row group.
+/// Location of a column's pages in a row group.
 pub(crate) struct ChunkLocation {
     /// The column.
     pub column: ColumnPath,
@@ -100,7 +100,7 @@ pub(crate) struct ChunkLocation {
     pub start: u64,
     /// End of the last page.
     pub end: u64,
-    /// How pages are compressed.
+    /// The compression of pages.
     pub compression: Compression,
     /// Rows of the row group.
     pub rows: usize,
@@ -112,11 +112,11 @@ pub(crate) struct ChunkLocation {
 pub(crate) struct ColumnPart {
     /// The file.
     pub file: FileBytes,
-    /// Where the column is.
+    /// Location of the column.
     pub chunk: ChunkLocation,
     /// How its values are stored.
     pub decoding: Decoding,
-    /// The rows that will be read, as far as known: pages are read along with others only for them.
+    /// The rows that will be read, as far as known: pages are read along with others only for those.
     pub rows: Range<usize>,
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct PageSpan {
 }
 
 impl ParquetFile {
-    /// Opens a file and reads its footer, which is accounted with `memory`.
+    /// Opens a file and reads its footer, which is accounted for with `memory`.
     pub(crate) fn open(files: &dyn Files, path: &Path, memory: &BufferManager) -> Result<Self> {
         let bytes = FileBytes::open(files, path, "Parquet")?;
         let footer = check_frame(&bytes)?;
@@ -159,12 +159,12 @@ impl ParquetFile {
         self.arrow.metadata()
     }
 
-    /// Rows of all row groups.
+    /// Number of rows in all row groups.
     pub(crate) fn rows(&self) -> u64 {
         self.row_group_rows.iter().map(|&rows| rows as u64).sum()
     }
 
-    /// The chunk of a flat column in a row group.
+    /// Returns the chunk of a flat column in a row group.
     pub(crate) fn chunk(&self, row_group: usize, column: usize) -> Result<ChunkLocation> {
         let leaf = self.columns[column].leaf;
         let chunk = self.metadata().row_group(row_group).column(leaf);
@@ -179,25 +179,25 @@ impl ParquetFile {
         Ok(ChunkLocation { column, start, end, compression, rows, pages })
     }
 
-    /// Rows of a column of a row group; `None` if this crate doesn't decode it.
+    /// Returns rows of a column of a row group; `None` if this crate doesn't decode it.
     pub(crate) fn part(&self, row_group: usize, column: usize, rows: Range<usize>) -> Result<Option<ColumnPart>> {
         let Some(decoding) = self.decoding(row_group, column) else { return Ok(None) };
         let chunk = self.chunk(row_group, column)?;
         Ok(Some(ColumnPart { file: self.bytes.clone(), chunk, decoding, rows }))
     }
 
-    /// Decompressed size of the pages of a column of a row group, according to the footer.
+    /// Returns the decompressed size of a column's pages in a row group, according to the footer.
     pub(crate) fn decompressed_bytes(&self, row_group: usize, column: usize) -> u64 {
         let chunk = self.metadata().row_group(row_group).column(self.columns[column].leaf);
         chunk.uncompressed_size().try_into().unwrap_or(0)
     }
 
-    /// True if values of a column may be of any length: texts, and types that the Arrow reader decodes.
+    /// Returns true if values of a column may have any length: texts, and types that the Arrow reader decodes.
     pub(crate) fn is_of_any_length(&self, row_group: usize, column: usize) -> bool {
         self.decoding(row_group, column).is_none_or(|decoding| decoding.physical == PhysicalType::Str)
     }
 
-    /// Approximate memory for reading a column of a row group, page by page: the largest page and the dictionary,
+    /// Approximates the memory for reading a column of a row group page by page: the largest page and the dictionary,
     /// decompressed, with views of all strings.
     pub(crate) fn reader_bytes(&self, row_group: usize, column: usize) -> u64 {
         let Ok(location) = self.chunk(row_group, column) else { return 0 };
@@ -214,10 +214,11 @@ impl ParquetFile {
         if self.is_of_any_length(row_group, column) { 2 * bytes } else { bytes }
     }
 
-    /// How a column is decoded in a row group; `None`: by the Arrow reader, because of its type or its encodings.
+    /// Returns how a column is decoded in a row group; `None`: by the Arrow reader, because of its type or its
+    /// encodings.
     pub(crate) fn decoding(&self, row_group: usize, column: usize) -> Option<Decoding> {
         let file_column = &self.columns[column];
-        // BIT_PACKED is listed by old writers for levels that aren't there.
+        // Old writers list BIT_PACKED for levels that don't exist.
         #[allow(deprecated, reason = "old files have it")]
         let known = |encoding: Encoding| match encoding {
             Encoding::PLAIN | Encoding::RLE | Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => true,
@@ -229,7 +230,7 @@ impl ParquetFile {
     }
 }
 
-/// Runs a call into the Parquet crate; an error or a panic becomes an error about the file.
+/// Calls the Parquet crate; an error or a panic becomes an error about the file.
 pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
     match guarded(call).map_err(|error| error.context(file.path().display()))? {
         Ok(value) => Ok(value),
@@ -241,8 +242,7 @@ pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors:
     }
 }
 
-/// Checks the magic numbers and the length of the footer, for errors that say what is wrong. Returns where the footer
-/// is.
+/// Checks the magic numbers and the length of the footer, for clear errors. Returns where the footer is.
 fn check_frame(file: &FileBytes) -> Result<Range<u64>> {
     let path = file.path().display();
     let no_parquet =
@@ -259,7 +259,7 @@ fn check_frame(file: &FileBytes) -> Result<Range<u64>> {
     if file.bytes() >= MAGIC.len() as u64 + TAIL_BYTES {
         file.read_at(&mut tail, file.bytes() - TAIL_BYTES)?;
     }
-    // The end of a valid file suffices, and comes with its footer. Only for other files is the beginning checked.
+    // A valid end of the file suffices, and it is read with the footer. Only for other files is the beginning checked.
     match &tail[4..] {
         end if end == MAGIC => {}
         end if end == ENCRYPTED_MAGIC => return Err(encrypted()),
@@ -284,7 +284,7 @@ fn check_frame(file: &FileBytes) -> Result<Range<u64>> {
     Ok(end - metadata_bytes..end)
 }
 
-/// Reads the footer, if it can be parsed in time and without running out of stack.
+/// Reads the footer, if it can be parsed in time and without overflowing the stack.
 fn read_footer(file: &FileBytes, footer: Range<u64>, memory: &BufferManager) -> Result<(Vec<u8>, Reservation)> {
     let bytes = usize::try_from(footer.end - footer.start).map_err(|_| file.corrupt("its footer is too long"))?;
     let context = |error: Error| error.context(file.path().display());
@@ -295,7 +295,8 @@ fn read_footer(file: &FileBytes, footer: Range<u64>, memory: &BufferManager) -> 
     Ok((buffer, reservation))
 }
 
-/// A footer with the page index, if the file has one; `None` if the index is invalid: the file can be read without it.
+/// Adds the page index to a footer, if the file has one; `None` if the index is invalid: the file can be read without
+/// it.
 fn with_page_index(file: &FileBytes, metadata: ParquetMetaData) -> Result<Option<ParquetMetaData>> {
     let metadata = guard(file, || {
         let reader = ParquetMetaDataReader::new_with_metadata(metadata);
@@ -311,7 +312,7 @@ fn with_page_index(file: &FileBytes, metadata: ParquetMetaData) -> Result<Option
     Ok(metadata.filter(is_right))
 }
 
-/// True if the pages of an index are within their chunks.
+/// Returns true if the pages of an index are within their chunks.
 fn has_all_pages(file: &FileBytes, metadata: &ParquetMetaData, index: &[Vec<OffsetIndexMetaData>]) -> bool {
     index.len() == metadata.num_row_groups()
         && metadata.row_groups().iter().zip(index).all(|(group, index)| {
@@ -326,7 +327,7 @@ fn has_all_pages(file: &FileBytes, metadata: &ParquetMetaData, index: &[Vec<Offs
         })
 }
 
-/// Rows per row group, if row groups and their chunks make sense.
+/// Returns the rows per row group, if row groups and their chunks are plausible.
 fn check_row_groups(file: &FileBytes, metadata: &ParquetMetaData) -> Result<Vec<usize>> {
     let leaves = metadata.file_metadata().schema_descr().num_columns();
     let mut rows = Vec::with_capacity(metadata.num_row_groups());
@@ -348,9 +349,9 @@ fn check_row_groups(file: &FileBytes, metadata: &ParquetMetaData) -> Result<Vec<
     Ok(rows)
 }
 
-/// First and last byte of a chunk's pages.
+/// Returns the range of a chunk's pages.
 fn chunk_range(file: &FileBytes, chunk: &ColumnChunkMetaData) -> Result<(u64, u64)> {
-    // Some writers leave 0 in the place of a missing dictionary.
+    // Some writers use 0 for a missing dictionary.
     let data = chunk.data_page_offset();
     let start = chunk.dictionary_page_offset().filter(|&offset| 0 < offset && offset < data).unwrap_or(data);
     let range = u64::try_from(start).ok().zip(u64::try_from(chunk.compressed_size()).ok());
@@ -362,7 +363,7 @@ fn chunk_range(file: &FileBytes, chunk: &ColumnChunkMetaData) -> Result<(u64, u6
     }
 }
 
-/// The pages of an offset index, if they fit the chunk.
+/// Returns the pages of an offset index, if they fit the chunk.
 fn page_spans(locations: &[PageLocation], start: u64, end: u64, rows: usize) -> Option<Vec<PageSpan>> {
     let mut spans: Vec<PageSpan> = Vec::with_capacity(locations.len());
     for location in locations {
@@ -384,7 +385,7 @@ fn page_spans(locations: &[PageLocation], start: u64, end: u64, rows: usize) -> 
     (!spans.is_empty()).then_some(spans)
 }
 
-/// Fields of the Arrow schema with the leaves they begin at.
+/// Returns the fields of the Arrow schema with their first leaves.
 fn file_columns(arrow: &Schema, parquet: &SchemaDescriptor) -> Result<Vec<FileColumn>> {
     let roots = parquet.root_schema().get_fields();
     let too_long = |leaf: &&ColumnDescPtr| leaf.type_length() > FIXED_BYTES_MAX;
@@ -403,7 +404,7 @@ fn file_columns(arrow: &Schema, parquet: &SchemaDescriptor) -> Result<Vec<FileCo
             let leaf = (0..parquet.num_columns())
                 .find(|&leaf| parquet.get_column_root_idx(leaf) == index)
                 .ok_or_else(|| Error::unsupported(format!("the column {}, which has no values", field.name())))?;
-            // Values that are all NULL are stored as integers.
+            // Columns that are all NULL are stored as integers.
             let data_type = match field.data_type() {
                 DataType::Null => DataType::Int32,
                 other => as_view_type(other),
@@ -415,7 +416,7 @@ fn file_columns(arrow: &Schema, parquet: &SchemaDescriptor) -> Result<Vec<FileCo
         .collect()
 }
 
-/// How a flat column is decoded; `None` for combinations that the Arrow reader converts.
+/// Returns how a flat column is decoded; `None` for combinations that the Arrow reader converts.
 fn decoding_of(field: &Field, parquet: &SchemaDescriptor, leaf: usize) -> Option<Decoding> {
     let descriptor = parquet.column(leaf);
     let optional = match descriptor.self_type().get_basic_info().repetition() {
@@ -446,7 +447,7 @@ fn decoding_of(field: &Field, parquet: &SchemaDescriptor, leaf: usize) -> Option
 
 use Type as TypeOfParquet;
 
-/// False for timestamps whose unit in the Arrow schema isn't that of the file.
+/// Returns false for timestamps whose unit in the Arrow schema differs from the file's.
 fn same_ticks(logical: &DataType, descriptor: &parquet::schema::types::ColumnDescriptor) -> bool {
     use arrow_schema::TimeUnit as U;
     use parquet::basic::{ConvertedType as C, LogicalType as L, TimeUnit as P};

@@ -1,8 +1,8 @@
 //! Defects in the shape of a footer, found before the Parquet crate parses it.
 //!
-//! A schema that is nested too deeply: the crate, and all code that walks over types, needs stack for each level. And
-//! collections whose elements take no bytes, as [`Compact`] refuses them: the crate skips as many as a footer claims,
-//! which may be billions for each of its bytes.
+//! There are two: a schema that is nested too deeply, since the crate and all code that walks over types need stack for
+//! each level; and collections whose elements take no bytes, which [`Compact`] rejects: the crate skips as many as a
+//! footer claims, which may be billions for each of its bytes.
 
 use godwit_common::{Error, Result};
 
@@ -27,7 +27,7 @@ pub(crate) fn check_footer(bytes: &[u8]) -> Result<()> {
 /// Elements of a schema come in depth-first order, each with the number of its children.
 #[derive(Default)]
 struct Levels {
-    /// Children yet to come, by level.
+    /// Children still to come, by level.
     open: Vec<i32>,
     is_too_deep: bool,
 }
@@ -45,7 +45,7 @@ impl Levels {
     }
 }
 
-/// The schema is the second field of a footer; all others are passed over.
+/// Walks over the schema, the second field of a footer, and skips all others.
 fn walk(input: &mut Compact<'_>, levels: &mut Levels) -> Parsed<()> {
     const SCHEMA: i16 = 2;
     const CHILDREN: i16 = 5;
@@ -63,7 +63,7 @@ fn walk(input: &mut Compact<'_>, levels: &mut Levels) -> Parsed<()> {
                 input.skip(wire, 1)
             })?;
             levels.add(children);
-            // A file may claim that any number of elements are nested.
+            // A file may claim any depth of nesting.
             if levels.is_too_deep { Err(Stop::Invalid("nested too deeply")) } else { Ok(()) }
         })
     })

@@ -9,15 +9,15 @@ use glob::Pattern;
 use godwit_common::{Error, Result};
 use godwit_io::{FileKind, Files, url_scheme};
 
-/// Stands for any number of nested folders.
+/// Matches any number of nested folders.
 const FOLDERS: &str = "**";
 
-/// True if a path is a pattern.
+/// Returns true if a path is a pattern.
 pub(crate) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// The files that match a pattern, of which there must be one, in the order of their names.
+/// Returns the files that match a pattern, ordered by name; there must be at least one.
 pub(crate) fn expand(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
     let found = find(files, pattern)?;
     if found.is_empty() {
@@ -26,11 +26,11 @@ pub(crate) fn expand(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The files that match a pattern, in the order of their names.
+/// Returns the files that match a pattern, ordered by name.
 pub(crate) fn find(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
     let mut parts = Vec::new();
     let (mut start, below) = match url_scheme(pattern) {
-        // Two slashes are one to a path, and two to a URL.
+        // Two slashes count as one in a path, but not in a URL.
         Some(scheme) => {
             let below = &pattern[scheme.len() + "://".len()..];
             let (server, below) = below.split_once('/').unwrap_or((below, ""));
@@ -41,10 +41,10 @@ pub(crate) fn find(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
     for component in Path::new(below).components() {
         let text = component.as_os_str().to_string_lossy();
         match component {
-            // As one, they stand for any folders, too.
+            // Several in a row match the same as one.
             Component::Normal(_) if text == FOLDERS && matches!(parts.last(), Some(Part::Folders)) => {}
             Component::Normal(_) if !parts.is_empty() || is_glob(&text) => parts.push(part(pattern, &text)?),
-            // `..` after a pattern is the folder that it is in.
+            // `..` after a pattern is the parent of the matched folder.
             _ if !parts.is_empty() => parts.push(Part::Fixed(component.as_os_str().into())),
             _ => start.push(component),
         }
@@ -59,13 +59,13 @@ pub(crate) fn find(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What a name between two slashes must be.
+/// The requirement for a name between two slashes.
 enum Part {
-    /// This one.
+    /// This name.
     Fixed(PathBuf),
-    /// One like this.
+    /// A name that matches.
     Like(Pattern),
-    /// Any folders, or none.
+    /// Any number of folders, including none.
     Folders,
 }
 
@@ -83,7 +83,7 @@ fn part(pattern: &str, text: &str) -> Result<Part> {
     Pattern::new(text).map(Part::Like).map_err(wrong)
 }
 
-/// Adds the files below `path` whose names match what is left of a pattern.
+/// Adds the files below `path` whose names match the rest of a pattern.
 fn descend(files: &dyn Files, mut path: PathBuf, mut parts: &[Part], found: &mut Vec<PathBuf>) -> Result<()> {
     while let [Part::Fixed(name), rest @ ..] = parts {
         path.push(name);
@@ -91,7 +91,7 @@ fn descend(files: &dyn Files, mut path: PathBuf, mut parts: &[Part], found: &mut
     }
     match parts {
         [Part::Folders, rest @ ..] => {
-            // Links may lead in circles: each folder once.
+            // Links may lead in circles: each folder is visited once.
             let mut seen = BTreeSet::new();
             let mut folders = vec![path];
             while let Some(folder) = folders.pop() {
@@ -114,13 +114,13 @@ fn descend(files: &dyn Files, mut path: PathBuf, mut parts: &[Part], found: &mut
     Ok(())
 }
 
-/// Identifies a folder, whatever its name; `None` if it isn't a folder.
+/// Returns the identity of a folder, whatever its name; `None` if it isn't a folder.
 fn identity(files: &dyn Files, folder: &Path) -> Option<(u64, u64)> {
     let found = files.metadata(in_sight(folder)).ok()?;
     (found.kind == FileKind::Folder).then_some(found.identity)
 }
 
-/// The content of a folder; nothing if it doesn't exist.
+/// Returns the content of a folder; nothing if it doesn't exist.
 fn entries(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
     let listed = match files.entries(in_sight(folder)) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -132,7 +132,7 @@ fn entries(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(listed.into_iter().filter_map(|entry| Some(folder.join(entry.file_name()?))).collect())
 }
 
-/// The current folder has no name in a relative path.
+/// Returns the folder as a path: the current folder has no name in a relative path.
 fn in_sight(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }

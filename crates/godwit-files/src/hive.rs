@@ -1,4 +1,4 @@
-//! Columns that have one value per file: those of folders, as in `sales/year=2024/month=5/x.parquet`, and the file's path.
+//! Columns with one value per file: those of folders, as in `sales/year=2024/month=5/x.parquet`, and the file's path.
 
 use std::path::{Component, Path};
 
@@ -7,28 +7,28 @@ use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result};
 use godwit_types::{SqlType, Value, parse_value};
 
-/// What stands for NULL in the name of a folder.
+/// Represents NULL in the name of a folder.
 const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// A column that has one value per file.
+/// A column with one value per file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FileColumn {
     pub name: String,
     pub ty: SqlType,
-    /// By file.
+    /// Values by file.
     pub values: Vec<Value>,
 }
 
-/// What the user says of columns that aren't in the files.
+/// The user's options for columns that aren't in the files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FileColumnOptions {
-    /// The name of a column that has the path of a row's file.
+    /// Name of a column with the path of each row's file.
     pub filename: Option<String>,
     pub hive_partitioning: Option<bool>,
 }
 
 impl FileColumnOptions {
-    /// Sets what `filename = …` says: whether there is such a column, or its name.
+    /// Applies `filename = …`: whether there is such a column, or its name.
     pub(crate) fn set_filename(&mut self, option: &CopyOption) -> Result<()> {
         self.filename = match option.flag() {
             Ok(true) => Some("filename".to_owned()),
@@ -39,7 +39,7 @@ impl FileColumnOptions {
     }
 }
 
-/// The columns of files that have these fields.
+/// Returns these columns for files with the given fields.
 pub(crate) fn file_columns<P: AsRef<Path>>(
     paths: &[P],
     options: &FileColumnOptions,
@@ -60,10 +60,10 @@ pub(crate) fn file_columns<P: AsRef<Path>>(
     Ok(columns)
 }
 
-/// Types that values of folders may have, the narrowest first.
+/// Types for values of folders, the narrowest first.
 const TYPES: [SqlType; 3] = [SqlType::BigInt, SqlType::Date, SqlType::Timestamp];
 
-/// The columns of the folders of some files. `wanted`: whether the user asks for them; without an answer there are some
+/// Returns the columns of the folders of some files. `wanted` is the user's choice; without one, there are such columns
 /// if all files have the same.
 fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<FileColumn>> {
     if wanted == Some(false) {
@@ -99,12 +99,12 @@ fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<F
     Ok(columns.collect())
 }
 
-/// Numbers with leading zeros are names.
+/// Returns true for numbers with leading zeros, which are names.
 fn begins_with_zero(text: &str) -> bool {
     text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Keys and values of the folders that a file is in.
+/// Returns keys and values of the folders that contain a file.
 fn folders(path: &Path) -> Vec<(String, String)> {
     let folders = path.parent().into_iter().flat_map(Path::components).filter_map(|component| match component {
         Component::Normal(name) => name.to_str()?.split_once('='),
@@ -113,7 +113,7 @@ fn folders(path: &Path) -> Vec<(String, String)> {
     folders.filter(|(key, _)| !key.is_empty()).map(|(key, value)| (unescaped(key), unescaped(value))).collect()
 }
 
-/// Text with `%41` for some characters.
+/// Decodes text with `%41` for some characters.
 fn unescaped(text: &str) -> String {
     let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
     while let Some((&first, behind)) = rest.split_first() {
@@ -125,7 +125,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// The name of a folder for a value; characters that paths can't have are escaped.
+/// Returns the name of a folder for a value; characters that paths can't have are escaped.
 pub(crate) fn folder(name: &str, value: Option<&str>) -> String {
     let escaped = |text: &str| {
         let mut escaped = String::with_capacity(text.len());

@@ -1,5 +1,5 @@
-//! Files. Parquet files as tables: footers, statistics, and scans that decode pages straight into vectors. CSV and JSON
-//! files as tables (text/), Arrow files, too (arrow/); what files are (facts/). All of them as the targets of `COPY … TO` (copy/).
+//! Files as tables and as targets of `COPY … TO` (copy/). Parquet: footers, statistics, and scans that decode pages
+//! directly into vectors. CSV and JSON (text/), and Arrow (arrow/). Facts about files (facts/).
 //!
 //! ```text
 //! FileResolver ─▶ ParquetTable ── files, footers, statistics        (resolver, table, footer, statistics, distinct)
@@ -8,9 +8,9 @@
 //!                                         └─ PageReader ── pages    (page/, file)
 //! ```
 //!
-//! The Parquet crate parses footers, and decodes rare cases: nested types and encodings besides PLAIN, dictionaries
+//! The Parquet crate parses footers and decodes rare cases: nested types, and encodings other than PLAIN, dictionary
 //! and run lengths. Everything in a file is untrusted: sizes are checked before memory is taken, codes against their
-//! dictionary, texts for UTF-8, and integers against the ranges that the statistics promise to the planner.
+//! dictionary, text for UTF-8, and integers against the ranges that the statistics promise to the planner.
 #![forbid(unsafe_code)]
 
 mod arrow;

@@ -1,12 +1,12 @@
-//! Paths that aren't on this machine.
+//! Paths that aren't local.
 
 use std::path::Path;
 
 use godwit_common::{Error, Result, without_secrets};
 use godwit_io::{Files, url_scheme};
 
-/// The part of a path that ends with the file name's extension: a URL's question mark and what follows aren't part of
-/// it.
+/// Returns the part of a path that ends with the file name's extension: that excludes a URL's question mark and what
+/// follows.
 pub(crate) fn name_of(path: &Path) -> &Path {
     match path.to_str().filter(|text| url_scheme(text).is_some()).and_then(|text| text.split_once('?')) {
         Some((name, _)) => Path::new(name),
@@ -14,7 +14,7 @@ pub(crate) fn name_of(path: &Path) -> &Path {
     }
 }
 
-/// Fails if a path is a URL: files that are opened in place are on this machine.
+/// Fails if a path is a URL, since files that are opened in place have to be local.
 pub fn check_local(path: &str) -> Result<()> {
     match url_scheme(path) {
         Some(scheme) if scheme != "file" => {

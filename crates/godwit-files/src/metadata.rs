@@ -1,4 +1,4 @@
-//! What a Parquet file says of itself beside its rows: texts under keys, in its footer.
+//! Key-value metadata in a Parquet file's footer.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use godwit_memory::BufferManager;
 use crate::footer::{ParquetFile, guard};
 use crate::local::check_reachable;
 
-/// Memory for a text of JSON and what is made of it, in lengths of the text.
+/// Memory for a JSON text and its decoded form, in multiples of the text's length.
 const DECODED_LENGTHS: usize = 4;
 
-/// The JSON object under a key of a file, as a row with these columns; `None` if the file has nothing under that key.
-/// Fields that no column names are left out; columns without a field are NULL.
+/// Returns the JSON object under a key of a file as a row with these columns; `None` if the file doesn't have the key.
+/// Fields without a column are ignored; columns without a field are NULL.
 pub fn metadata_json(
     files: &dyn Files,
     path: &str,

@@ -1,4 +1,4 @@
-//! Tables by path: single files, globs, and the files of a folder; their format is given by name, or by the file name's
+//! Tables by path: single files, globs, and the files of a folder; their format is given by name or by the file
 //! extension.
 
 use std::io;
@@ -26,10 +26,10 @@ use crate::text::{self, Rejects, Streams, TextFiles, TextTable, is_text_file};
 
 /// File name extensions of Parquet files.
 const EXTENSIONS: [&str; 2] = ["parquet", "parq"];
-/// How alike a file name must be to be suggested, from 0 to 1.
+/// Minimum similarity of a file name to be suggested, from 0 to 1.
 const SIMILARITY_MIN: f64 = 0.75;
 
-/// Resolves `'x.parquet'` and `'dir/*.parquet'`. Remembers footers while the files stay as they are.
+/// Resolves `'x.parquet'` and `'dir/*.parquet'`. Remembers footers of unchanged files.
 pub struct FileResolver {
     memory: BufferManager,
     files: Arc<dyn Files>,
@@ -47,7 +47,7 @@ enum Format {
 }
 
 impl Format {
-    /// By the name that users write.
+    /// Returns the format by the name that users write.
     fn of_name(name: &str) -> Result<Self> {
         match name {
             "parquet" | "parq" => Ok(Format::Parquet),
@@ -56,18 +56,18 @@ impl Format {
         }
     }
 
-    /// By the extension of a file, or else by its first bytes.
+    /// Returns the format by the extension of a file, or else by its first bytes.
     fn of_file(files: &dyn Files, path: &Path) -> Self {
         if !has_extension(path, &EXTENSIONS) && is_arrow_file(files, path) { Format::Arrow } else { Format::Parquet }
     }
 
-    /// By the extension of a file alone.
+    /// Returns the format by the extension of a file alone.
     fn of_extension(path: &Path) -> Option<Self> {
         let is_arrow = || has_extension(path, &arrow::EXTENSIONS).then_some(Format::Arrow);
         if has_extension(path, &EXTENSIONS) { Some(Format::Parquet) } else { is_arrow() }
     }
 
-    /// The table in files. `name` is what the catalog calls it.
+    /// Returns the table in files. `name` is its name in the catalog.
     fn table(
         self,
         files: &dyn Files,
@@ -84,17 +84,17 @@ impl Format {
     }
 }
 
-/// A table, by the texts of the requests for it.
+/// A table, by the texts of requests for it.
 struct Known {
     texts: Vec<String>,
-    /// The format that was asked for.
+    /// The requested format.
     format: Option<Format>,
     options: ParquetOptions,
     versions: Vec<Version>,
     table: Arc<TableDefinition>,
 }
 
-/// What a file looked like when its footer was read.
+/// The state of a file when its footer was read.
 #[derive(Clone, PartialEq)]
 struct Version {
     path: PathBuf,
@@ -105,23 +105,23 @@ struct Version {
 }
 
 impl FileResolver {
-    /// A resolver that accounts for what it reads with `memory`.
+    /// Creates a resolver that accounts for what it reads with `memory`.
     pub fn new(files: Arc<dyn Files>, memory: BufferManager) -> Self {
         let rejects = Arc::new(Rejects::new(memory.clone()));
         Self { memory, files, streams: Streams::default(), rejects, known: Mutex::default() }
     }
 
-    /// What text files are read with.
+    /// Returns the means to read text files.
     fn text_files<'a>(&'a self, files: &'a Arc<dyn Files>) -> TextFiles<'a> {
         TextFiles { files, streams: &self.streams, rejects: &self.rejects, memory: &self.memory }
     }
 
-    /// Rows that scans of CSV files left out.
+    /// Returns the rows rejected by scans of CSV files.
     pub(crate) fn rejects(&self) -> &Rejects {
         &self.rejects
     }
 
-    /// The files for some paths and patterns, each of which has at least one.
+    /// Returns the files for some paths and patterns, each of which must have at least one.
     fn paths(files: &dyn Files, texts: &[&str]) -> Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
         for text in texts {
@@ -134,7 +134,7 @@ impl FileResolver {
         Ok(paths)
     }
 
-    /// The files that some patterns stand for, and those of the given paths that exist.
+    /// Returns the files that match patterns, and those of the given paths that exist.
     pub(crate) fn matching(&self, texts: &[&str]) -> Result<Vec<PathBuf>> {
         let files = &*self.view();
         let mut paths = Vec::new();
@@ -145,7 +145,7 @@ impl FileResolver {
         Ok(paths)
     }
 
-    /// A table of whole files: a row for each, with its name and content.
+    /// Returns a table of whole files: a row for each, with its name and content.
     pub fn contents(&self, name: &str, texts: &[&str], is_text: bool) -> Result<Arc<TableDefinition>> {
         let paths = Self::paths(&*self.view(), texts)?;
         ContentsTable::definition(name, self.files.clone(), paths, is_text)
@@ -167,7 +167,7 @@ impl FileResolver {
         Ok(())
     }
 
-    /// What the beginnings of CSV files tell, a row for each.
+    /// Returns a row for each CSV file with what is detected from its beginning.
     pub(crate) fn sniffed(&self, texts: &[&str], options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {
         let view = self.view();
         let paths = Self::paths(&*view, texts)?;
@@ -210,7 +210,7 @@ impl FileResolver {
         Ok(table)
     }
 
-    /// The files, as they are while a table is planned.
+    /// Returns the files as they are while a table is planned.
     fn view(&self) -> Arc<dyn Files> {
         self.files.view().unwrap_or_else(|| self.files.clone())
     }
@@ -274,8 +274,8 @@ impl TableResolver for FileResolver {
     }
 }
 
-/// The Parquet and Arrow files of a folder as tables named after them, in the order of their names. A subfolder of files of
-/// one format is a table, too. Those that can't be read are tables whose use is an error, and so is a name that two have.
+/// Returns the Parquet and Arrow files of a folder as tables named after them, ordered by name. A subfolder of files of
+/// one format is a table, too. Unreadable files, and names used twice, become tables whose use is an error.
 pub fn tables_in(files: &dyn Files, folder: &Path, memory: &BufferManager) -> Result<Vec<Arc<TableDefinition>>> {
     let mut tables: Vec<Arc<TableDefinition>> = Vec::new();
     for path in entries(files, folder)? {
@@ -298,7 +298,7 @@ pub fn tables_in(files: &dyn Files, folder: &Path, memory: &BufferManager) -> Re
     Ok(tables)
 }
 
-/// The files of a folder that have the format of the first of them.
+/// Returns the files of a folder that have the format of the first one.
 fn files_in(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
     let is_file = |path: &PathBuf| files.metadata(path).is_ok_and(|found| found.kind == FileKind::File);
     let mut paths = entries(files, folder)?;
@@ -315,13 +315,13 @@ fn is_folder(files: &dyn Files, path: &Path) -> bool {
     files.metadata(path).is_ok_and(|found| found.kind == FileKind::Folder)
 }
 
-/// True if a file's name has one of these extensions.
+/// Returns true if a file's name has one of these extensions.
 pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let extension = name_of(path).extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
     extension.is_some_and(|extension| extensions.contains(&extension.as_str()))
 }
 
-/// True if a path is a pattern for several files. A file may have a name that looks like one; web servers can't be
+/// Returns true if a path is a pattern for several files. A file's name may look like a pattern; web servers can't be
 /// searched, and question marks in their URLs have a different meaning.
 fn is_pattern(files: &dyn Files, text: &str) -> bool {
     match url_scheme(text) {
@@ -331,7 +331,7 @@ fn is_pattern(files: &dyn Files, text: &str) -> bool {
     }
 }
 
-/// The path, if it exists; else an error that names similar files.
+/// Returns the path if it exists; otherwise an error that names similar files.
 fn existing(files: &dyn Files, path: &Path) -> Result<PathBuf> {
     let is_url = path.to_str().is_some_and(|text| url_scheme(text).is_some());
     let error = match files.metadata(path) {

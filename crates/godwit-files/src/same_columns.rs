@@ -1,19 +1,19 @@
-//! Files that are read as one table have the same columns.
+//! Matching the columns of files that are read as one table.
 
 use std::path::Path;
 
 use arrow_schema::Field;
 use godwit_common::{Error, Result};
 
-/// The columns of a table, and for each file which of its columns they are.
+/// The columns of a table, and the column of each file for each of them.
 pub(crate) type MatchedColumns = (Vec<Field>, Vec<Vec<Option<usize>>>);
 
-/// The columns of files that all have the same, in the order of the first; nullable if they are in any file.
+/// Returns the columns of files that all have the same, in the order of the first; nullable if they are in any file.
 pub(crate) fn same_columns(files: &[(&Path, &[Field])]) -> Result<MatchedColumns> {
     let mut fields = files[0].1.to_vec();
     let mut places = Vec::with_capacity(files.len());
     for (number, file) in files.iter().enumerate() {
-        // Two columns of the first may have the same name.
+        // Two columns of the first file may have the same name.
         let matching = if number == 0 { (0..fields.len()).collect() } else { matching_columns(files[0], *file)? };
         for (field, &column) in fields.iter_mut().zip(&matching) {
             field.set_nullable(field.is_nullable() || file.1[column].is_nullable());
@@ -23,7 +23,7 @@ pub(crate) fn same_columns(files: &[(&Path, &[Field])]) -> Result<MatchedColumns
     Ok((fields, places))
 }
 
-/// The columns of all files by their names, in any case, in the order in which they are met; nullable if they are in any
+/// Returns the columns of all files by name, in any case, in order of first appearance; nullable if they are in any
 /// file, or a file lacks them.
 pub(crate) fn united_columns(files: &[(&Path, &[Field])]) -> Result<MatchedColumns> {
     let mut fields: Vec<(Field, &Path)> = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn united_columns(files: &[(&Path, &[Field])]) -> Result<MatchedColum
     Ok((fields, places))
 }
 
-/// The columns of `other` that are those of `first`, by name; each file is given by its path and its columns.
+/// Returns the columns of `other` that match those of `first`, by name; each file is given by its path and its columns.
 pub(crate) fn matching_columns(first: (&Path, &[Field]), other: (&Path, &[Field])) -> Result<Vec<usize>> {
     let differ = |how: String| {
         let paths = format!("{} and {}", first.0.display(), other.0.display());

@@ -1,4 +1,4 @@
-//! The rows of a table that planning tries filters on.
+//! The rows of a table on which planning tries filters.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::distinct::{Group, row_groups};
 use crate::page::{PageReader, ReadWindow};
 use crate::table::ParquetTable;
 
-/// Where [`read`] will read, as files and ranges in them.
+/// Returns where [`read`] will read, as files and ranges in them.
 pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u64>)> {
     let groups = row_groups(table);
     let rows: Vec<usize> = groups.iter().map(|&(file, group)| table.files()[file].file.row_group_rows[group]).collect();
@@ -22,7 +22,7 @@ pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u
     sample.iter().flat_map(|sampled| places_of(table, groups[sampled.part], column, sampled.rows.clone())).collect()
 }
 
-/// Where the dictionary and the pages of some rows of a column are.
+/// Returns where the dictionary and the pages of some rows of a column are.
 pub(crate) fn places_of(
     table: &ParquetTable,
     (file, group): Group,
@@ -37,7 +37,7 @@ pub(crate) fn places_of(
     vec![(file, chunk.start..pages[0].offset), (file, PageReader::bytes_of(&chunk, rows))]
 }
 
-/// The values of a column; `None` if it isn't decoded by this crate.
+/// Returns sampled values of a column; `None` if it isn't decoded by this crate.
 pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
     let groups = row_groups(table);
     let rows: Vec<usize> = groups.iter().map(|&(file, group)| table.files()[file].file.row_group_rows[group]).collect();
@@ -56,11 +56,11 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
         if bytes > SAMPLED_BYTES_MAX {
             return Ok(None);
         }
-        // No range of rows: the windows are far apart.
+        // No range of rows, since the windows are far apart.
         let Some(part) = file.file.part(group, column, 0..0)? else { return Ok(None) };
         parts.push((part, picked));
     }
-    // All at once, before the first is read: a disk is fast if it knows what comes next.
+    // All at once, before the first is read: a disk is faster if it knows the next requests.
     for (part, picked) in &parts {
         if let Some(pages) = &part.chunk.pages {
             // The dictionary, too.
@@ -78,7 +78,7 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
         for sampled in picked {
             let (rows, positions) = (&sampled.rows, sampled.positions());
             let values = reader.read(rows.start, rows.len(), Some(&positions))?;
-            // Immediately, so that pages can be released.
+            // Immediately, so pages can be released.
             let Some(values) = sampled_values(&[values]) else { return Ok(None) };
             pieces.push(values);
         }

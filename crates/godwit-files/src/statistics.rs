@@ -1,4 +1,4 @@
-//! Statistics of files: bounds per row group and per page, and their totals for the planner.
+//! Statistics of files: bounds per row group and per page, and totals for the planner.
 
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_schema::DataType;
@@ -22,7 +22,7 @@ pub(crate) struct PartBounds {
 }
 
 impl PartBounds {
-    /// Bounds of a column that has one value in all row groups of a file.
+    /// Returns the bounds of a column that has one value in all row groups of a file.
     pub(crate) fn of_value(value: &Value, ty: &SqlType, row_group_rows: &[usize]) -> Result<Self> {
         let rows: Vec<u64> = row_group_rows.iter().map(|&rows| rows as u64).collect();
         let values = array_of_values(&vec![value.clone(); rows.len()], ty)?;
@@ -37,14 +37,14 @@ impl PartBounds {
 
     /// Bounds of one part.
     pub(crate) fn get(&self, part: usize) -> Bounds {
-        // Values that lie in files in other units than SQL's compare with nothing.
+        // Values stored in other units than SQL's can't be compared.
         let value = |array: &ArrayRef| {
             let ty = sql_type(array.data_type()).ok()?;
             let is_known = part < array.len() && array.is_valid(part);
             let is_comparable = is_known && is_same_but_layout(array.data_type(), &arrow_type(&ty).ok()?);
             is_comparable.then(|| value_at(array, part, &ty).ok()).flatten()
         };
-        // NaN is left out of bounds but sorts after all numbers: there is no upper bound.
+        // NaN isn't part of bounds but sorts after all numbers, so there is no upper bound.
         let is_float = matches!(self.maxes.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64);
         Bounds {
             min: value(&self.mins),
@@ -55,12 +55,12 @@ impl PartBounds {
     }
 }
 
-/// Bounds of a column in all row groups; `None` if the file has none for columns of this type.
+/// Returns the bounds of a column in all row groups; `None` if the file has none for columns of this type.
 pub(crate) fn row_group_bounds(file: &ParquetFile, column: usize) -> Option<PartBounds> {
     let file_column = &file.columns[column];
     let metadata = file.metadata();
     let groups = metadata.row_groups();
-    // Statistics of old writers ordered unsigned and binary values incorrectly.
+    // Old writers' statistics ordered unsigned and binary values incorrectly.
     let is_trusted = groups.iter().all(|group| {
         let statistics = group.column(file_column.leaf).statistics();
         statistics.is_none_or(|s| !s.is_min_max_deprecated() || s.is_min_max_backwards_compatible())
@@ -78,7 +78,8 @@ pub(crate) fn row_group_bounds(file: &ParquetFile, column: usize) -> Option<Part
     Some(PartBounds { mins, maxes, nulls, rows: file.row_group_rows.iter().map(|&rows| rows as u64).collect() })
 }
 
-/// Bounds of a column in the pages of a row group, and the first row of each; `None` if the file has no page index.
+/// Returns the bounds of a column in the pages of a row group, and the first row of each; `None` if there is no page
+/// index.
 pub(crate) fn page_bounds(file: &ParquetFile, row_group: usize, column: usize) -> Option<(PartBounds, Vec<usize>)> {
     let file_column = &file.columns[column];
     let pages = file.chunk(row_group, column).ok()?.pages?;
@@ -115,7 +116,7 @@ fn convert(
     converted.ok()
 }
 
-/// Merges the bounds of all parts of a column: the statistics for the planner, without the number of distinct values.
+/// Merges the bounds of all parts of a column into statistics for the planner, without the number of distinct values.
 pub(crate) fn column_statistics<'a>(
     parts: impl Iterator<Item = Option<&'a PartBounds>>,
     physical: PhysicalType,
@@ -144,7 +145,7 @@ enum Extreme {
     /// No value yet.
     None,
     Known(Value),
-    /// Some part had values and no bound.
+    /// Some part has values but no bound.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! A table: one or several Parquet files of one schema, their footers, and the statistics over all of them.
+//! A table in one or several Parquet files of one schema: their footers, and the statistics over all of them.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::sample;
 use crate::statistics::{PartBounds, column_statistics, row_group_bounds};
 use crate::text_domain;
 
-/// Parquet files that are read as one table. Immutable: footers are read when it is opened, pages when they are asked for.
+/// Parquet files read as one table. Immutable: footers are read when it is opened, pages on demand.
 pub struct ParquetTable {
     files: Vec<TableFile>,
     schema: SchemaRef,
@@ -32,9 +32,9 @@ pub struct ParquetTable {
     statistics: Arc<TableStatistics>,
     /// Per column: all values of a text column, once requested; `None` inside if there are too many.
     domains: Vec<OnceLock<Option<Arc<TextDomain>>>>,
-    /// Per column: about how many values, once requested; `None` inside if there is no estimate.
+    /// Per column: estimated number of distinct values, once requested; `None` inside if there is no estimate.
     distinct: Vec<OnceLock<Option<u64>>>,
-    /// Per column: whether what planning may read of it was announced.
+    /// Per column: whether the reads of planning were announced.
     announced: Vec<AtomicBool>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct TableFile {
     bounds: Vec<Option<PartBounds>>,
 }
 
-/// What a column of the table is in a file.
+/// Source of a table column's values in a file.
 #[derive(Clone)]
 enum ColumnPlace {
     /// This column of the file.
@@ -57,22 +57,22 @@ enum ColumnPlace {
     Value(Option<Flat>),
 }
 
-/// What the user says of the columns of several files.
+/// The user's options for the columns of several files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ParquetOptions {
-    /// The columns are those of all files, NULL in files without them; otherwise all files have the same.
+    /// True if the columns are those of all files, NULL in files without them; otherwise all files must have the same.
     pub union_by_name: bool,
     pub file_columns: FileColumnOptions,
 }
 
 impl ParquetOptions {
-    /// The columns of the files alone.
+    /// Returns the options for just the columns of the files.
     pub(crate) fn without_folders() -> Self {
         let file_columns = FileColumnOptions { filename: None, hive_partitioning: Some(false) };
         Self { union_by_name: false, file_columns }
     }
 
-    /// True if they ask for columns that a single file hasn't.
+    /// Returns true if they ask for columns that a single file doesn't have.
     pub(crate) fn add_columns(&self) -> bool {
         let FileColumnOptions { filename, hive_partitioning } = &self.file_columns;
         self.union_by_name || filename.is_some() || *hive_partitioning == Some(true)
@@ -96,14 +96,14 @@ impl ParquetOptions {
 }
 
 impl ParquetTable {
-    /// Opens files as one table, rows in the order of the files. Columns go by the first file; the others must have
-    /// them with the same types, in any order. Folders named `key=value` are columns, too. `memory` accounts for the
-    /// footers.
+    /// Opens files as one table, rows in the order of the files. The first file determines the columns; the others must
+    /// have them with the same types, in any order. Folders named `key=value` are columns, too. `memory` accounts for
+    /// the footers.
     pub fn open(paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
         Self::open_on(&DiskSystem, paths, &ParquetOptions::default(), memory)
     }
 
-    /// As [`open`](Self::open), wherever the files are.
+    /// Like [`open`](Self::open), for files anywhere.
     pub(crate) fn open_on(
         place: &dyn Files,
         paths: Vec<PathBuf>,
@@ -149,12 +149,12 @@ impl ParquetTable {
         }))
     }
 
-    /// True if one of its files is remote.
+    /// Returns true if one of its files is remote.
     pub(crate) fn is_remote(&self) -> bool {
         self.files.iter().any(|file| file.file.bytes.is_remote())
     }
 
-    /// Columns; strings and binaries as views.
+    /// The columns, with strings and binaries as views.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -164,7 +164,7 @@ impl ParquetTable {
         &self.statistics
     }
 
-    /// This table for the catalog. `memory` accounts for its sample.
+    /// Returns the table's definition for the catalog. `memory` accounts for its sample.
     pub fn definition(self: &Arc<Self>, name: impl Into<String>, memory: &BufferManager) -> Arc<TableDefinition> {
         let handle = Arc::new(TableHandle(self.clone()));
         let definition = TableDefinition::new(name, self.schema.clone(), self.statistics.clone(), handle);
@@ -172,7 +172,7 @@ impl ParquetTable {
         Arc::new(definition.with_sample(Arc::new(sample)))
     }
 
-    /// Approximate memory that a worker needs to read a column: a page, and the dictionary if it has one.
+    /// Approximates the memory that a worker needs to read a column: a page, and the dictionary if there is one.
     pub(crate) fn column_bytes(&self, column: usize) -> u64 {
         let of_file = |file: &TableFile| {
             let column = file.column(column)?;
@@ -185,14 +185,14 @@ impl ParquetTable {
         &self.files
     }
 
-    /// The proven range of a column.
+    /// Returns the proven range of a column.
     pub(crate) fn range(&self, column: usize) -> Option<ValueRange> {
         self.row_type[column].range
     }
 }
 
 impl TableFile {
-    /// Column of the file for a column of the table; `None` if it has one value in all rows.
+    /// Returns the file's column for a column of the table; `None` if it has one value in all rows.
     pub(crate) fn column(&self, table_column: usize) -> Option<usize> {
         match self.columns[table_column] {
             ColumnPlace::Stored(column) => Some(column),
@@ -200,7 +200,7 @@ impl TableFile {
         }
     }
 
-    /// The value that a column has in all rows, as so many of them; `None` if the file has a column for it.
+    /// Returns the value that a column has in all rows, repeated `rows` times; `None` if the file has a column for it.
     pub(crate) fn repeated(&self, table_column: usize, physical: PhysicalType, rows: usize) -> Option<Vector> {
         match &self.columns[table_column] {
             ColumnPlace::Stored(_) => None,
@@ -209,7 +209,7 @@ impl TableFile {
         }
     }
 
-    /// Bounds per row group of a column of the table.
+    /// Returns the bounds per row group of a column of the table.
     pub(crate) fn bounds(&self, table_column: usize) -> Option<&PartBounds> {
         self.bounds[table_column].as_ref()
     }
@@ -224,7 +224,7 @@ impl Table for ParquetTable {
         Ok(Scan::new(self, request, query)?)
     }
 
-    /// Found when it is first asked for.
+    /// Determined on first request.
     fn text_domain(&self, column: usize, memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
         if let Some(known) = self.domains[column].get() {
             return Ok(known.clone());
@@ -233,7 +233,7 @@ impl Table for ParquetTable {
         Ok(self.domains[column].get_or_init(|| found).clone())
     }
 
-    /// Found when it is first asked for.
+    /// Determined on first request.
     fn distinct(&self, column: usize, memory: &BufferManager) -> Result<Option<u64>> {
         if let Some(known) = self.distinct[column].get() {
             return Ok(*known);
@@ -263,7 +263,7 @@ impl Table for ParquetTable {
     }
 }
 
-/// The files with what each column of the table is in them, and these columns.
+/// Returns the files with the source of each column of the table, and these columns.
 fn table_files(
     paths: &[PathBuf],
     opened: Vec<ParquetFile>,
@@ -302,7 +302,7 @@ fn table_files(
     Ok((files, fields))
 }
 
-/// Average bytes of a value, where files have that information: strings.
+/// Returns the average bytes of a value, if files have that information: only for strings.
 fn average_bytes(files: &[TableFile], column: usize, physical: PhysicalType) -> Option<f64> {
     if !matches!(physical, PhysicalType::Str | PhysicalType::Nested) {
         return Some(physical.width_bytes() as f64);
@@ -320,10 +320,10 @@ fn average_bytes(files: &[TableFile], column: usize, physical: PhysicalType) -> 
     (values > 0).then(|| bytes.max(0) as f64 / values as f64)
 }
 
-/// The statistics of a column over all files.
+/// Returns the statistics of a column over all files.
 fn add_up(files: &[TableFile], column: usize, physical: PhysicalType) -> ColumnStatistics {
     let known = column_statistics(files.iter().map(|file| file.bounds(column)), physical);
-    // Only values that this crate decodes itself are verified; others may not promise a range.
+    // Only values decoded by this crate are verified, so others can't promise a range.
     let all_verified = files.iter().all(|file| {
         let decoded =
             |column| (0..file.file.row_group_rows.len()).all(|group| file.file.decoding(group, column).is_some());

@@ -1,4 +1,4 @@
-//! Scans of tables in tests: rows as text.
+//! Table scans in tests: rows as text.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) fn memory() -> BufferManager {
     BufferManager::new(BufferConfig::new(256 << 20)).unwrap()
 }
 
-/// A query of `workers` workers that take chunks of `chunk_rows`.
+/// Creates a query with `workers` workers that take chunks of `chunk_rows`.
 pub(crate) fn query(chunk_rows: usize, workers: usize) -> Arc<QueryContext> {
     let settings = QuerySettings {
         chunk_rows,
@@ -64,7 +64,7 @@ impl<'t> Columns<'t> {
         let mut plan = Plan::new();
         let fields = schema.fields().iter().enumerate();
         let column = |(at, field): (usize, &Arc<Field>)| {
-            // Filters use columns whose types SQL has.
+            // Filters use columns whose types exist in SQL.
             let ty = sql_type(field.data_type()).unwrap_or(SqlType::Unknown);
             (plan.add_column(field.name(), ty, true), at)
         };
@@ -77,7 +77,7 @@ impl<'t> Columns<'t> {
         Expr::new(ExprKind::Column(id), self.plan.column(id).ty.clone(), true)
     }
 
-    /// `name comparison value`.
+    /// Returns `name comparison value`.
     pub(crate) fn compare(&self, name: &str, comparison: Comparison, value: Value) -> Expr {
         let column = self.column(name);
         let value = Expr::literal(value, column.ty.clone());

@@ -1,7 +1,7 @@
-//! All values of a text column, from the dictionaries of its chunks: what compressed materialization turns into codes.
+//! All values of a text column, from the dictionaries of its chunks; compressed materialization turns them into codes.
 //!
-//! Known only if every page of every chunk has codes and the dictionaries are small, so that reading them costs little
-//! against any query that keeps the column's rows.
+//! Known only if every page of every chunk has codes and the dictionaries are small, so reading them costs little
+//! compared with any query that keeps the column's rows.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::distinct::{is_dictionary_encoded, row_groups};
 use crate::page::{PageReader, ReadWindow};
 use crate::table::ParquetTable;
 
-/// The values of a column; `None` if it isn't text, or too much would have to be read.
+/// Returns the values of a column; `None` if it isn't text, or too much would have to be read.
 pub(crate) fn find(table: &ParquetTable, column: usize, memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
     let groups = row_groups(table);
     let is_text = table.row_type()[column].physical == PhysicalType::Str;
@@ -32,7 +32,7 @@ pub(crate) fn find(table: &ParquetTable, column: usize, memory: &BufferManager) 
         let Some(file_column) = part.column(column) else { return Ok(None) };
         let chunk = part.file.chunk(group, file_column)?;
         let mut header = PageReader::new(part.file.bytes.clone(), chunk, 0..0, window.clone(), memory)?;
-        // The largest dictionaries are refused before they are read.
+        // The largest dictionaries are rejected before they are read.
         let entries = header.dictionary_entries()?;
         if entries.is_none_or(|entries| entries * groups.len() > DOMAIN_ENTRIES_MAX) {
             return Ok(None);

@@ -1,16 +1,16 @@
 //! Thrift's compact protocol, as far as Parquet's headers need it.
 //!
-//! Every read is checked against the bytes available, and fields that aren't needed are skipped without being built.
+//! Every read is checked against the available bytes, and unneeded fields are skipped without being built.
 
-/// Why parsing stopped.
+/// The reason why parsing stopped.
 pub(crate) enum Stop {
     /// The bytes ended.
     End,
-    /// They make no sense.
+    /// The bytes are invalid.
     Invalid(&'static str),
 }
 
-/// What was parsed, or why it wasn't.
+/// The result of parsing, or why it stopped.
 pub(crate) type Parsed<T> = std::result::Result<T, Stop>;
 
 /// Wire types of the compact protocol.
@@ -23,7 +23,7 @@ impl Wire {
     pub(crate) const STRUCTURE: Wire = Wire(12);
 }
 
-/// Maximum nesting of structures and lists; what is read has at most seven levels.
+/// Maximum nesting of structures and lists; what is read here has at most seven levels.
 const DEPTH_MAX: usize = 16;
 
 /// Reads from the start of some bytes.
@@ -37,7 +37,7 @@ impl<'a> Compact<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Bytes that were read.
+    /// Number of bytes read so far.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -108,7 +108,7 @@ impl<'a> Compact<'a> {
         }
     }
 
-    /// Length of a list, and the type of its elements.
+    /// Reads the length of a list and the type of its elements.
     fn list_head(&mut self) -> Parsed<(u64, Wire)> {
         let head = self.byte()?;
         let count = match head >> 4 {
@@ -118,7 +118,7 @@ impl<'a> Compact<'a> {
         Ok((count, Wire(head & 0x0F)))
     }
 
-    /// Passes over a value inside of `depth` structures.
+    /// Skips a value inside of `depth` structures.
     pub(crate) fn skip(&mut self, wire: Wire, depth: usize) -> Parsed<()> {
         if depth > DEPTH_MAX {
             return Err(Stop::Invalid("structures are nested too deeply"));
@@ -152,8 +152,8 @@ impl<'a> Compact<'a> {
         }
     }
 
-    /// Booleans take a byte inside of collections, but other readers assume that they take none. There are no such
-    /// collections in what is parsed here.
+    /// Skips an element. Booleans in collections take a byte, but other readers assume that they take none. Nothing
+    /// that is parsed here has such collections.
     fn skip_element(&mut self, wire: Wire, depth: usize) -> Parsed<()> {
         if wire == Wire::TRUE || wire == Wire::FALSE {
             return Err(Stop::Invalid("a list has the wrong type"));

@@ -1,5 +1,5 @@
-//! Memory traces as Parquet files: a row for each sample, and what the samples are of as JSON in the footer, under
-//! [`TRACE_KEY`].
+//! Memory traces as Parquet files: a row for each sample, and a description of the sampled objects as JSON in the
+//! footer, under [`TRACE_KEY`].
 //!
 //! ```text
 //! time BIGINT       nanoseconds since the trace began
@@ -30,19 +30,19 @@ use crate::copy::{OutputFile, parquet_write_error as write_error};
 /// The key of the description in the footer.
 pub const TRACE_KEY: &str = "godwit.trace";
 
-/// Bytes of a sample in a file, at most: what it takes without compression.
+/// Maximum bytes of a sample in a file: its uncompressed size.
 pub const SAMPLE_BYTES_MAX: u64 = 8 + 4 + 8 + 4 + 8 + 8 + 1;
 
 /// Samples of a row group: their encoder takes about 3 MiB.
 const ROW_GROUP_SAMPLES: usize = 65_536;
 
-/// What the writer holds: a row group before and after it is encoded, and as much for the footer.
+/// Memory of the writer: a row group before and after it is encoded, and as much again for the footer.
 const WRITER_BYTES: usize = 16 << 20;
 
-/// The texts of statements that ran while a trace did.
+/// The texts of statements that ran during a trace.
 pub type TracedStatements = Arc<Mutex<Vec<String>>>;
 
-/// A trace that is being written.
+/// A trace being written.
 pub struct TraceFile {
     writer: ArrowWriter<OutputFile>,
     schema: SchemaRef,
@@ -67,7 +67,7 @@ impl TraceFile {
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(ROW_GROUP_SAMPLES))
             .set_created_by(format!("Godwit version {}", env!("CARGO_PKG_VERSION")));
-        // A dictionary of what rarely repeats costs most of the writer's time, and is given up anyway.
+        // A dictionary of values that rarely repeat costs most of the writer's time, and is given up anyway.
         for name in ["time", "address", "offset", "entry"] {
             let column = ColumnPath::from(name);
             properties = properties
@@ -132,7 +132,7 @@ fn description_json(description: &TraceDescription, statements: &[String]) -> Js
     ])
 }
 
-/// The items of one object.
+/// Returns the items of one object.
 fn of_object<T>(items: &[T], id: u32, object: impl Fn(&T) -> u32) -> &[T] {
     let first = items.partition_point(|item| object(item) < id);
     &items[first..first + items[first..].partition_point(|item| object(item) == id)]

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! All memory is reserved before it is allocated. Arrays are validated as a whole: offsets and views against their
-//! data, codes against their dictionary, texts for UTF-8, decimals against their precision.
+//! data, codes against their dictionary, text for UTF-8, decimals against their precision.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,18 +29,18 @@ use super::types::{children, is_view, own_buffers, plain};
 use crate::file::{FileBytes, guarded};
 use crate::page::Codec;
 
-/// Size of the prefix of a compressed buffer: its decompressed length.
+/// Size of the prefix of a compressed buffer, its decompressed length.
 const LENGTH_BYTES: u64 = 8;
 
-/// In place of the length: the bytes aren't compressed.
+/// Replaces the length if the bytes aren't compressed.
 const NOT_COMPRESSED: i64 = -1;
 
 /// The array of a column in a batch.
 pub(super) struct ColumnValues {
     array: ArrayRef,
-    /// The values of its codes, if it has codes.
+    /// The dictionary entries, if the column has codes.
     entries: Option<Arc<Entries>>,
-    /// The type of the values, if a different one is stored.
+    /// The type of the values, if it differs from the stored one.
     cast_to: Option<DataType>,
 }
 
@@ -51,8 +51,8 @@ impl ColumnValues {
         Self { array, entries, cast_to }
     }
 
-    /// Tells a memory trace where the values are, and that they were read as a whole. Their buffers lie one after the other
-    /// in the object of the column, from `offset` on.
+    /// Tells a memory trace where the values are, and that all of them were read. Their buffers are consecutive in the
+    /// column's object, starting at `offset`.
     pub(super) fn tell_trace(&self, object: &Object, mut offset: u64) {
         if !godwit_trace::is_on() {
             return;
@@ -72,7 +72,7 @@ impl ColumnValues {
         }
     }
 
-    /// All buffers but those of the values of codes, which columns share.
+    /// Visits all buffers except those of dictionary values, which columns share.
     fn visit_buffers(&self, mut visit: impl FnMut(&Buffer)) {
         let mut open = vec![self.array.to_data()];
         while let Some(array) = open.pop() {
@@ -83,7 +83,7 @@ impl ColumnValues {
         }
     }
 
-    /// Some rows, or those of them at `selected`.
+    /// Returns some rows, or those of them at `selected`.
     pub(super) fn vector(&self, rows: Range<usize>, selected: Option<&[u32]>) -> Result<Vector> {
         let mut array = self.array.slice(rows.start, rows.len());
         if let Some(shown) = &self.cast_to {
@@ -110,22 +110,22 @@ pub(super) fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     cast_with_options(array, to, &options).map_err(|error| Error::corrupt(error.to_string()))
 }
 
-/// Reads arrays of a batch in turn, in the order of the file.
+/// Reads the arrays of a batch in file order.
 pub(super) struct ArrayReader<'a> {
     pub file: &'a FileBytes,
     pub batch: &'a Batch,
     /// Where the buffers are in the file.
     pub body: Range<u64>,
-    /// Memory of everything that is read.
+    /// Memory of everything read.
     pub memory: &'a mut Reservation,
-    /// The values of dictionaries, by their ids.
+    /// Returns the values of a dictionary by its id.
     pub dictionary: &'a dyn Fn(i64) -> Result<Arc<Entries>>,
     pub bytes_read: u64,
     codec: Codec,
     next: Cursor,
 }
 
-/// What comes next.
+/// Position of the next array, buffer and view array.
 #[derive(Debug, Default)]
 struct Cursor {
     node: usize,
@@ -134,7 +134,7 @@ struct Cursor {
 }
 
 impl<'a> ArrayReader<'a> {
-    /// A reader of what follows `start`.
+    /// Creates a reader that starts at `start`.
     pub(super) fn new(
         file: &'a FileBytes,
         (batch, body): (&'a Batch, Range<u64>),
@@ -147,7 +147,7 @@ impl<'a> ArrayReader<'a> {
         Ok(Self { file, batch, body, memory, dictionary, bytes_read: 0, codec, next })
     }
 
-    /// The next array, which must have `rows` rows.
+    /// Reads the next array, which must have `rows` rows.
     pub(super) fn whole(&mut self, field: &Field, rows: usize) -> Result<ArrayRef> {
         let array = self.array(field)?;
         if array.len() != rows {
@@ -156,7 +156,7 @@ impl<'a> ArrayReader<'a> {
         guarded(|| make_array(array))
     }
 
-    /// The next array as the values of a column.
+    /// Reads the next array as the values of a column.
     pub(super) fn column(&mut self, field: &Field) -> Result<ColumnValues> {
         let entries = dictionary_id(field).map(self.dictionary).transpose()?;
         let array = self.whole(field, self.batch.rows)?;
@@ -192,7 +192,7 @@ impl<'a> ArrayReader<'a> {
         let node = self.batch.nodes.get(self.next.node).copied();
         let node = node.ok_or_else(|| Error::corrupt("the batch has fewer arrays than the schema"))?;
         self.next.node += 1;
-        // Whatever a value takes, it is at least a byte in the course of processing.
+        // Any value takes at least a byte at some point of processing.
         self.reserve(node.rows)?;
         Ok(node)
     }
@@ -207,12 +207,12 @@ impl<'a> ArrayReader<'a> {
         let batch = self.batch;
         let ranges = batch.buffers.get(self.next.buffer..end).ok_or_else(missing_buffers)?;
         self.next.buffer = end;
-        // The first ones are the bits of validity.
+        // The first buffer holds the validity bits.
         let buffer = |(at, range)| if at == 0 && !node.has_nulls { Ok(Buffer::default()) } else { self.buffer(range) };
         ranges.iter().enumerate().map(buffer).collect()
     }
 
-    /// A buffer, decompressed.
+    /// Reads a buffer and decompresses it.
     fn buffer(&mut self, range: &Range<u64>) -> Result<Buffer> {
         let (start, end) = (self.body.start + range.start, self.body.start + range.end);
         if start == end || matches!(self.codec, Codec::None) {
@@ -261,13 +261,13 @@ fn variadic(batch: &Batch, view: usize) -> Result<usize> {
     batch.variadic.get(view).copied().ok_or_else(missing_buffers)
 }
 
-/// The first buffer after an extent.
+/// Returns the first buffer after an extent.
 fn first_buffer(batch: &Batch, start: Extent) -> Result<usize> {
     let mut views = (0..start.views).map(|view| variadic(batch, view));
     views.try_fold(start.buffers, |sum, number| Ok(sum.saturating_add(number?)))
 }
 
-/// The buffers of a batch between two extents.
+/// Returns the buffers of a batch between two extents.
 pub(super) fn buffers_between(batch: &Batch, (start, end): (Extent, Extent)) -> Result<&[Range<u64>]> {
     batch.buffers.get(first_buffer(batch, start)?..first_buffer(batch, end)?).ok_or_else(missing_buffers)
 }
@@ -282,7 +282,7 @@ fn validity(node: Node, bits: Buffer) -> Result<Option<NullBuffer>> {
     Ok(Some(NullBuffer::new(BooleanBuffer::new(bits, 0, node.rows))))
 }
 
-/// Decimals must not have more digits than their type allows; their width in memory depends on it.
+/// Checks that decimals have no more digits than their type allows, since their width in memory depends on it.
 fn check_decimals(array: &ArrayData) -> std::result::Result<(), ArrowError> {
     use DataType as D;
     match array.data_type() {

@@ -1,7 +1,7 @@
-//! Dictionaries of a scan: read when a column first needs them, and shared by its workers.
+//! Dictionaries of a scan: read when a column first needs them, and shared by the workers.
 //!
-//! In a stream, values may be appended to others (a delta), or replace all previous ones. Of a dictionary, the newest
-//! values are kept; if those of a later batch are just more, they serve earlier batches, too.
+//! In a stream, a message may append values to a dictionary (a delta) or replace all of them. Only the newest values of
+//! a dictionary are kept; if a later batch merely added some, they serve earlier batches, too.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use super::message::{Content, Message};
 use super::types::Column;
 use crate::file::guarded;
 
-/// Bytes per value of the set that is needed while checking for duplicates.
+/// Bytes per value of the set used to check for duplicates.
 const SET_BYTES_PER_VALUE: usize = 40;
 
 /// The values of a dictionary.
 pub(super) struct Entries {
     pub values: ArrayRef,
     pub dictionary: Arc<Dictionary>,
-    /// Vectors may use its codes: its values are texts or binaries, and distinct.
+    /// True if vectors may use its codes: its values are texts or binaries, and distinct.
     pub is_coded: bool,
-    /// Messages of the file that they come from.
+    /// The messages of the file that they come from.
     first: usize,
     last: usize,
     _memory: Reservation,
@@ -38,7 +38,7 @@ pub(super) struct Entries {
 pub(super) struct Dictionaries(Mutex<BTreeMap<(usize, i64), Arc<Entries>>>);
 
 impl Dictionaries {
-    /// The values of a dictionary as a batch sees them.
+    /// Returns the values of a dictionary as seen by a batch.
     pub(super) fn get(
         &self,
         (number, file): (usize, &ArrowFile),
@@ -82,7 +82,7 @@ impl Dictionaries {
     }
 }
 
-/// The type of a dictionary's values.
+/// Returns the type of a dictionary's values.
 fn column(file: &ArrowFile, id: i64) -> Result<Column> {
     let values = file.dictionary_type(id).ok_or_else(|| Error::corrupt("no column has this dictionary"))?;
     Column::of(values)
@@ -92,7 +92,7 @@ fn empty(file: &ArrowFile, id: i64) -> Result<ArrayRef> {
     Ok(new_empty_array(column(file, id)?.field.data_type()))
 }
 
-/// The values in one message.
+/// Reads the values in one message.
 fn read(file: &ArrowFile, place: &DictionaryPlace, memory: &BufferManager, held: &mut Reservation) -> Result<ArrayRef> {
     let message = Message::read(&file.bytes, place.offset, memory)?;
     let Some(Message { content: Content::Dictionary { values: batch, .. }, body, .. }) = message else {
@@ -111,7 +111,7 @@ impl Entries {
         let flat = from_arrow(&values)?.to_flat();
         let is_text = flat.physical() == PhysicalType::Str;
         let mut known = HashSet::with_capacity(if is_text { values.len() } else { 0 });
-        // Codes are compared in place of values.
+        // Codes are compared instead of values.
         let is_coded = is_text && values.null_count() == 0 && flat.strings().iter().all(|value| known.insert(value));
         drop(known);
         memory.resize(memory.bytes() - values.len() * SET_BYTES_PER_VALUE)?;

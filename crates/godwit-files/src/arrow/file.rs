@@ -1,5 +1,5 @@
-//! One Arrow file: where its messages are. The file format has a footer for that; a stream is walked from header to
-//! header.
+//! One Arrow file and the places of its messages. The file format lists them in a footer; a stream is walked from
+//! header to header.
 //!
 //! ```text
 //! file:   | ARROW1 | schema | dictionaries, batches … | footer: schema, places of messages | length | ARROW1 |
@@ -17,10 +17,10 @@ use super::message::{Content, Message, check_version, schema, verifier};
 use super::types::{Column, children, is_view, own_buffers};
 use crate::file::{FileBytes, guarded};
 
-/// At the beginning of a file, followed by two bytes, and at its end.
+/// Magic number at the beginning of a file, followed by two bytes, and at its end.
 pub(super) const MAGIC: &[u8; 6] = b"ARROW1";
 
-/// The format of that name, from before Arrow had a file format.
+/// Magic number of the Feather format from before Arrow had a file format.
 const FEATHER_1_MAGIC: &[u8; 4] = b"FEA1";
 
 /// Length of the footer and magic number.
@@ -30,13 +30,13 @@ const TAIL_BYTES: u64 = 10;
 pub(crate) struct ArrowFile {
     pub(super) bytes: FileBytes,
     pub(super) columns: Vec<Column>,
-    /// By column, the arrays, buffers and views before it in each batch.
+    /// Arrays, buffers and view arrays before each column in a batch.
     starts: Vec<Extent>,
     pub(super) batches: Vec<BatchPlace>,
     pub(super) dictionaries: Vec<DictionaryPlace>,
-    /// Types of the values of dictionaries, as they are stored.
+    /// Types of the values of dictionaries, as stored.
     dictionary_types: Vec<(i64, Field)>,
-    /// Memory of schema and places.
+    /// Memory of the schema and the places.
     memory: Reservation,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct BatchPlace {
 /// Values of a dictionary.
 pub(super) struct DictionaryPlace {
     pub id: i64,
-    /// They are appended to the existing ones; otherwise they replace them.
+    /// True if they are appended to the existing ones; otherwise they replace them.
     pub is_delta: bool,
     pub offset: u64,
     /// The first batch that uses them.
@@ -62,13 +62,13 @@ pub(super) struct DictionaryPlace {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     pub nodes: usize,
-    /// Without those of views.
+    /// Without the variable buffers of view arrays.
     pub buffers: usize,
     pub views: usize,
 }
 
 impl Extent {
-    /// The extent of a field in a batch.
+    /// Returns the extent of a field in a batch.
     fn of(field: &Field) -> Self {
         let data_type = field.data_type();
         let own = Self { nodes: 1, buffers: own_buffers(data_type), views: usize::from(is_view(data_type)) };
@@ -81,7 +81,7 @@ impl Extent {
 }
 
 impl ArrowFile {
-    /// Opens a file or a stream in a file, and finds its messages, which are accounted with `memory`.
+    /// Opens a file or a stream in a file and finds its messages, which are accounted for with `memory`.
     pub(crate) fn open(files: &dyn Files, path: &Path, memory: &BufferManager) -> Result<Self> {
         let bytes = FileBytes::open(files, path, "Arrow")?;
         let mut head = [0; MAGIC.len()];
@@ -175,7 +175,7 @@ impl ArrowFile {
         Ok(file)
     }
 
-    /// Notes where a message is.
+    /// Records where a message is.
     fn add(&mut self, message: Message) -> Result<()> {
         let Message { content, offset, body, memory } = message;
         drop(memory);
@@ -189,7 +189,7 @@ impl ArrowFile {
                 self.dictionaries.push(DictionaryPlace { id, is_delta, offset, first_batch });
             }
         }
-        // As the vectors grow: by doubling.
+        // Vectors grow by doubling.
         let messages = self.batches.len() + self.dictionaries.len();
         if messages.is_power_of_two() {
             let bytes = 2 * messages * size_of::<BatchPlace>().max(size_of::<DictionaryPlace>());
@@ -198,22 +198,22 @@ impl ArrowFile {
         Ok(())
     }
 
-    /// An error in a part of the message at `offset`.
+    /// Returns an error about a part of the message at `offset`.
     pub(super) fn wrong(&self, offset: u64, part: &str, error: Error) -> Error {
         error.context(format!("{}, the message at byte {offset}, {part}", self.bytes.path().display()))
     }
 
-    /// Rows of all batches.
+    /// Number of rows in all batches.
     pub(crate) fn rows(&self) -> u64 {
         self.batches.iter().map(|batch| batch.rows as u64).sum()
     }
 
-    /// The arrays of a column in a batch: from where, to where.
+    /// Returns the start and end extent of a column in a batch.
     pub(super) fn extent(&self, column: usize) -> (Extent, Extent) {
         (self.starts[column], self.starts[column + 1])
     }
 
-    /// The values of a dictionary, as they are stored.
+    /// Returns the type of a dictionary's values, as stored.
     pub(super) fn dictionary_type(&self, id: i64) -> Option<&Field> {
         self.dictionary_types.iter().find(|(known, _)| *known == id).map(|(_, values)| values)
     }
@@ -229,7 +229,7 @@ fn note_dictionaries(field: &Field, known: &mut Vec<(i64, Field)>) {
     children(field.data_type()).iter().for_each(|child| note_dictionaries(child, known));
 }
 
-/// The id of a field's dictionary.
+/// Returns the id of a field's dictionary.
 #[expect(deprecated, reason = "the crate keeps it nowhere else")]
 pub(super) fn dictionary_id(field: &Field) -> Option<i64> {
     field.dict_id()

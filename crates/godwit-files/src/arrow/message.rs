@@ -14,11 +14,10 @@ use godwit_memory::{BufferManager, Reservation};
 
 use crate::file::{FileBytes, guarded};
 
-/// Bytes read at once to find a header: longer ones take another read.
+/// Bytes read at once to find a header; longer ones take a second read.
 const HEAD_BYTES: u64 = 4096;
 
-/// Maximum memory of a decoded header, for each of its bytes: fields of a schema are larger in memory than in the
-/// header.
+/// Maximum memory of a decoded header per byte: the fields of a schema are larger in memory than in the header.
 const DECODED_BYTES_PER_BYTE: usize = 8;
 
 /// Prefix of a header, unless the file is from before 2019.
@@ -29,7 +28,7 @@ pub(super) struct Message {
     pub content: Content,
     /// Where the message begins.
     pub offset: u64,
-    /// Bytes of the file.
+    /// Range of the body in the file.
     pub body: Range<u64>,
     /// Memory of the content.
     pub memory: Reservation,
@@ -37,7 +36,7 @@ pub(super) struct Message {
 
 pub(super) enum Content {
     Schema(Schema),
-    /// Values of a dictionary: new ones, or more of them.
+    /// Values of a dictionary, new or appended.
     Dictionary {
         id: i64,
         is_delta: bool,
@@ -50,9 +49,9 @@ pub(super) enum Content {
 pub(super) struct Batch {
     pub rows: usize,
     pub nodes: Vec<Node>,
-    /// In the body.
+    /// Ranges within the body.
     pub buffers: Vec<Range<u64>>,
-    /// For each array of views, buffers besides the usual two.
+    /// For each view array, the number of buffers besides the usual two.
     pub variadic: Vec<usize>,
     pub compression: Option<CompressionType>,
 }
@@ -65,7 +64,7 @@ pub(super) struct Node {
 }
 
 impl Message {
-    /// The message at `offset`; `None` if the stream ends there.
+    /// Reads the message at `offset`; `None` if the stream ends there.
     pub(super) fn read(file: &FileBytes, offset: u64, memory: &BufferManager) -> Result<Option<Self>> {
         let place = Place { file, offset };
         let left = file.bytes().checked_sub(offset).ok_or_else(|| place.wrong("it is behind the end of the file"))?;
@@ -105,7 +104,7 @@ impl Message {
     }
 }
 
-/// Where a header begins, and its length; 0 is the end of a stream.
+/// Returns where a header begins, and its length; a length of 0 ends the stream.
 fn prefix(head: &[u8]) -> Option<(u64, u64)> {
     let (first, rest) = head.split_first_chunk::<4>()?;
     let (start, length) = match *first == CONTINUATION {
@@ -115,7 +114,7 @@ fn prefix(head: &[u8]) -> Option<(u64, u64)> {
     Some((start, u64::try_from(i32::from_le_bytes(*length)).ok()?))
 }
 
-/// Limits for verifying flatbuffers of `bytes` bytes, whose parts may be used more than once.
+/// Returns the limits for verifying flatbuffers of `bytes` bytes, whose parts may be used more than once.
 pub(super) fn verifier(bytes: usize) -> VerifierOptions {
     VerifierOptions { max_apparent_size: bytes.saturating_mul(DECODED_BYTES_PER_BYTE), ..VerifierOptions::default() }
 }
@@ -132,7 +131,7 @@ impl Place<'_> {
         self.file.corrupt(format!("the message at byte {}: {what}", self.offset))
     }
 
-    /// The content of a header, and the length of the body.
+    /// Decodes a header; returns its content and the length of the body.
     fn decoded(self, header: &[u8]) -> Result<(Content, u64)> {
         let file = self.file;
         let options = verifier(header.len());
@@ -188,7 +187,7 @@ impl Place<'_> {
     }
 }
 
-/// Earlier versions had a different layout of buffers.
+/// Rejects earlier versions, whose buffers have a different layout.
 pub(super) fn check_version(file: &FileBytes, version: MetadataVersion) -> Result<()> {
     match version {
         MetadataVersion::V4 | MetadataVersion::V5 => Ok(()),
@@ -196,7 +195,7 @@ pub(super) fn check_version(file: &FileBytes, version: MetadataVersion) -> Resul
     }
 }
 
-/// A schema whose columns are yet to be checked.
+/// Decodes a schema; its columns are checked later.
 pub(super) fn schema(file: &FileBytes, schema: arrow_ipc::Schema<'_>) -> Result<Schema> {
     if schema.endianness() != Endianness::Little {
         return Err(unsupported(file, "big-endian values"));

@@ -7,11 +7,11 @@
 //!                    └─ Dictionaries ── shared by the workers     (dictionary)
 //! ```
 //!
-//! A footer or the headers of a stream tell where batches are and how many rows they have, so workers read different
-//! batches at once, and counting rows reads nothing else. From a batch, only the buffers of the requested columns are
-//! read, each when a filter or the query first needs it; memory holds the columns of a batch per worker.
+//! The footer or the headers of a stream tell where batches are and how many rows they have, so workers read different
+//! batches in parallel, and counting rows reads nothing else. Only the buffers of the requested columns of a batch are
+//! read, each when a filter or the query first needs it; memory holds the columns of one batch per worker.
 //!
-//! The crate `arrow-ipc` decodes headers. Buffers become arrays here, because the crate decodes a batch as a whole, and
+//! The crate `arrow-ipc` decodes headers. Buffers become arrays here, because the crate decodes whole batches and
 //! trusts the lengths in front of compressed buffers.
 
 mod column;

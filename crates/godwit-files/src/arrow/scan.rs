@@ -71,25 +71,25 @@ impl Readable for ArrowTable {
         Ok(ArrowReader { scan, chunk_rows, memory, morsel: 0, batch: None, columns, left, window, held })
     }
 
-    /// The largest batch, if its columns are equally large.
+    /// The size of the largest batch, assuming columns of equal size.
     fn reader_bytes(&self, columns: &[usize]) -> u64 {
         let largest = self.files.iter().flat_map(|file| &file.file.batches).map(|batch| batch.body_bytes).max();
         largest.unwrap_or(0) / self.row_type().len().max(1) as u64 * columns.len() as u64
     }
 }
 
-/// Reads batches in turn.
+/// Reads one batch after the other.
 pub(crate) struct ArrowReader {
     scan: Arc<Scan<ArrowTable>>,
     chunk_rows: usize,
     memory: BufferManager,
     /// Number of the morsel.
     morsel: usize,
-    /// Its header, once a column was needed.
+    /// Its header, once a column is needed.
     batch: Option<OpenBatch>,
-    /// By column of the table, if it was needed: its values, and the bytes that were read for them.
+    /// By column of the table, once needed: its values, and the bytes read for them.
     columns: Vec<Option<(ColumnValues, u64)>>,
-    /// Rows that are left of the batch.
+    /// Remaining rows of the batch.
     left: Range<usize>,
     window: Range<usize>,
     /// Memory of the columns.
@@ -126,7 +126,7 @@ impl OpenBatch {
         }
     }
 
-    /// The values of a column of the table, and the bytes that were read for them.
+    /// Returns the values of a column of the table, and the bytes read for them.
     fn column(
         &self,
         table: &ArrowTable,
@@ -214,7 +214,7 @@ impl ArrowReader {
     }
 }
 
-/// The rows of a table that planning tries filters on; `None` if too much would have to be read for them.
+/// Returns rows of a table for trying filters during planning; `None` if too much would have to be read.
 pub(super) fn sample(table: &ArrowTable, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
     let morsels = table.morsels();
     let rows: Vec<usize> = morsels.iter().map(|&morsel| table.rows_of(morsel)).collect();

@@ -1,4 +1,4 @@
-//! A table: one or several Arrow files of the same columns.
+//! A table in one or several Arrow files with the same columns.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::same_columns::matching_columns;
 /// File name extensions.
 pub(crate) const EXTENSIONS: [&str; 3] = ["arrow", "arrows", "feather"];
 
-/// Arrow files that are read as one table.
+/// Arrow files read as one table.
 pub(crate) struct ArrowTable {
     pub(super) files: Vec<TableFile>,
     schema: SchemaRef,
@@ -30,7 +30,7 @@ pub(crate) struct ArrowTable {
 /// A file of a table.
 pub(super) struct TableFile {
     pub file: ArrowFile,
-    /// Column of the file for each column of the table.
+    /// For each column of the table, the column of the file.
     pub columns: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ impl ArrowTable {
         Ok(Arc::new(Self { files, schema: Arc::new(Schema::new(fields)), row_type, rows }))
     }
 
-    /// This table for the catalog. `memory` accounts for its sample.
+    /// Returns the table's definition for the catalog. `memory` accounts for its sample.
     pub(crate) fn definition(
         self: &Arc<Self>,
         name: impl Into<String>,
@@ -74,12 +74,12 @@ impl ArrowTable {
         Arc::new(definition.with_sample(Arc::new(sample)))
     }
 
-    /// Columns; strings and binaries as views.
+    /// The columns, with strings and binaries as views.
     pub(super) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// Rows of all files.
+    /// Number of rows in all files.
     pub(super) fn rows(&self) -> u64 {
         self.rows
     }
@@ -99,7 +99,7 @@ impl Table for ArrowTable {
     }
 }
 
-/// True for files with the extension of Arrow files, or, if `ending` isn't known, that begin like one.
+/// Returns true for files with an extension of Arrow files, or, if the extension is unknown, that begin like one.
 pub(crate) fn is_arrow_file(files: &dyn Files, path: &Path) -> bool {
     if has_extension(path, &EXTENSIONS) {
         return true;

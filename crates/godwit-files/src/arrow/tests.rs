@@ -1,4 +1,4 @@
-//! Scans against what was written, over types, compressions and both formats; and damaged files.
+//! Scans compared with the data written, over types, compressions and both formats; and damaged files.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -23,7 +23,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::test_scan::{Columns, Rows, expected, filtered, memory, note, request, scan};
 
-/// What a test file looks like.
+/// Properties of a test file.
 #[derive(Debug, Clone)]
 struct Shape {
     rows: usize,
@@ -176,7 +176,7 @@ proptest! {
         let bytes = fs::read(&path).unwrap();
         for (at, value) in damages {
             let mut damaged = bytes.clone();
-            // Most damage hits headers, which are at the end of a file and at the beginning of a stream.
+            // Most damage affects headers, which are at the end of a file and at the beginning of a stream.
             let within = if value % 4 == 0 { bytes.len() } else { bytes.len().min(4000) };
             let at = at as usize % within;
             let at = if shape.is_stream { at } else { bytes.len() - 1 - at };
@@ -186,7 +186,7 @@ proptest! {
                 _ => damaged[at] ^= value,
             }
             fs::write(&path, damaged).unwrap();
-            // It may be read as other values, or refused; it may not panic or take memory without bound.
+            // It may be read as other values or rejected, but must not panic or take unbounded memory.
             let read = open(&path).and_then(|table| {
                 let columns: Vec<usize> = (0..table.row_type().len()).collect();
                 scan(&table, request(&columns), 100)
@@ -312,7 +312,7 @@ fn errors_name_the_file_the_column_and_the_place() {
     assert!(error(&twice).contains("another schema"));
 }
 
-/// A file of some hundred bytes may claim lists of billions of values without bytes.
+/// A file of some hundred bytes may claim to have lists of billions of values without bytes.
 #[test]
 fn values_without_bytes_are_counted() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Which columns can be read, and as which types.
+//! The columns that can be read, and their types.
 //!
 //! ```text
 //! type in the file ──decoded──▶ type of the arrays, views in place of text in dictionaries ──plain──▶ type of the values
@@ -12,14 +12,14 @@ use godwit_common::{Error, Result};
 
 /// A column of a file.
 pub(super) struct Column {
-    /// As its arrays are decoded: with the ids of dictionaries.
+    /// The field as its arrays are decoded, with the ids of dictionaries.
     pub decoded: Field,
-    /// As it is read: name and Arrow type of the values, strings and binaries as views.
+    /// The field as it is read: name and Arrow type of the values, strings and binaries as views.
     pub field: Field,
 }
 
 impl Column {
-    /// Fails with an error that names the column and its type.
+    /// Checks a field; the error names the column and its type.
     pub(super) fn of(field: &Field) -> Result<Self> {
         let (name, stored) = (field.name(), field.data_type());
         let decoded = decoded(stored).ok_or_else(|| {
@@ -32,7 +32,7 @@ impl Column {
     }
 }
 
-/// How arrays of a type are decoded; `None` for types that aren't read.
+/// Returns the type as which arrays of a type are decoded; `None` for unsupported types.
 pub(super) fn decoded(stored: &DataType) -> Option<DataType> {
     use DataType as D;
     let child = |field: &FieldRef| -> Option<FieldRef> {
@@ -77,12 +77,12 @@ fn has_dictionary(data_type: &DataType) -> bool {
         || children(data_type).iter().any(|child| has_dictionary(child.data_type()))
 }
 
-/// The type of the values in decoded arrays: what vectors hold.
+/// Returns the type of the values in decoded arrays, as held by vectors.
 pub(super) fn plain(decoded: &DataType) -> DataType {
     use DataType as D;
     let child = |field: &FieldRef| Arc::new(Field::new(field.name(), plain(field.data_type()), field.is_nullable()));
     match decoded {
-        // The same as for NULL in SQL without a type.
+        // The same as for an untyped NULL in SQL.
         D::Null => D::Utf8View,
         D::Float16 => D::Float32,
         D::Decimal256(precision, scale) => D::Decimal128(*precision, *scale),
@@ -96,7 +96,7 @@ pub(super) fn plain(decoded: &DataType) -> DataType {
     }
 }
 
-/// The fields whose arrays follow that of a field.
+/// Returns the fields whose arrays follow that of a field.
 pub(super) fn children(data_type: &DataType) -> &[FieldRef] {
     use DataType as D;
     match data_type {
@@ -108,7 +108,7 @@ pub(super) fn children(data_type: &DataType) -> &[FieldRef] {
     }
 }
 
-/// Buffers of an array itself, without the variable number of buffers of views.
+/// Number of buffers of an array itself, without the variable number of buffers of views.
 pub(super) fn own_buffers(data_type: &DataType) -> usize {
     use DataType as D;
     match data_type {
@@ -119,7 +119,7 @@ pub(super) fn own_buffers(data_type: &DataType) -> usize {
     }
 }
 
-/// True for types with a variable number of buffers.
+/// Returns true for types with a variable number of buffers.
 pub(super) fn is_view(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8View | DataType::BinaryView)
 }

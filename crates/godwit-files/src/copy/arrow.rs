@@ -1,7 +1,7 @@
-//! Arrow: each worker encodes batches of its own.
+//! Arrow: each worker encodes its own batches.
 //!
-//! Batches are stored in the file as in memory, so they are large enough that reading one takes a few reads, and small
-//! enough that a reader can hold some of them. Text is written with offsets, which more programs can read than views.
+//! Batches are stored as in memory. They are large enough to be read in a few reads, and small enough that a reader can
+//! hold several. Text is written with offsets, which more programs can read than views.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use parking_lot::Mutex;
 use super::output_file::{OutputFile, write_error};
 use super::{Encoder, FileWriter, TAG};
 
-/// Rows of a batch: as many as other engines put into a row group, so that work is shared evenly.
+/// Rows of a batch: as many as other engines put into a row group, so work is shared evenly.
 const BATCH_ROWS: usize = 122_880;
 
-/// Bytes of rows after which a batch ends early. Far below what offsets of 32 bits reach.
+/// Bytes after which a batch ends early. Far below the reach of 32-bit offsets.
 const BATCH_BYTES: usize = 32 << 20;
 
-/// Lower bound on the size of a batch: smaller ones make many reads.
+/// Lower bound on the size of a batch: smaller ones cause many reads.
 const BATCH_BYTES_MIN: usize = 1 << 20;
 
-/// Rows are held as they came, in one piece, and encoded.
+/// Rows are held as they arrived, concatenated, and encoded.
 const COPIES: usize = 3;
 
-/// At both ends of a file; the first is padded.
+/// Magic number at both ends of a file; the first is padded.
 const MAGIC: &[u8; 6] = b"ARROW1";
 const PADDED_MAGIC: &[u8; 8] = b"ARROW1\0\0";
 
@@ -44,14 +44,14 @@ const END: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 /// Options of an Arrow file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrowOptions {
-    /// Messages in sequence, without a footer.
+    /// True for messages in sequence, without a footer.
     pub(super) is_stream: bool,
     /// How buffers are compressed.
     pub(super) compression: Option<CompressionType>,
 }
 
 impl ArrowOptions {
-    /// The compression by the name that users write.
+    /// Returns the compression by the name that users write.
     pub(super) fn compression(name: &str) -> Result<Option<CompressionType>> {
         match name {
             "none" | "uncompressed" => Ok(None),
@@ -63,10 +63,10 @@ impl ArrowOptions {
     }
 }
 
-/// An Arrow file that workers add batches to.
+/// An Arrow file to which workers add batches.
 pub(super) struct ArrowWriter {
     file: Mutex<OpenFile>,
-    /// Types of the rows as they arrive, and as they are stored.
+    /// Types of the rows as they arrive, and as stored.
     chunk_schema: SchemaRef,
     schema: SchemaRef,
     options: IpcWriteOptions,
@@ -76,7 +76,7 @@ pub(super) struct ArrowWriter {
 
 struct OpenFile {
     file: OutputFile,
-    /// Bytes that were written.
+    /// Bytes written so far.
     offset: usize,
     /// Where the batches are.
     blocks: Vec<Block>,
@@ -111,7 +111,7 @@ impl ArrowWriter {
 }
 
 impl OpenFile {
-    /// Writes a message; returns where it is.
+    /// Writes a message and returns where it is.
     fn write(&mut self, message: EncodedData, options: &IpcWriteOptions) -> Result<Block> {
         let offset = self.offset;
         let (header, body) = write_message(&mut self.file, message, options).map_err(unexpected)?;
@@ -120,7 +120,7 @@ impl OpenFile {
     }
 }
 
-/// A column as it is written.
+/// Returns a column as stored.
 fn stored_field(field: &Field) -> Field {
     Field::new(field.name(), stored_type(field.data_type()), field.is_nullable())
 }
@@ -166,7 +166,7 @@ impl FileWriter for ArrowWriter {
     }
 }
 
-/// The schema, and where the batches are.
+/// Returns the footer: the schema, and where the batches are.
 fn footer(schema: &Schema, blocks: &[Block]) -> Vec<u8> {
     let mut builder = FlatBufferBuilder::new();
     let dictionaries = builder.create_vector::<Block>(&[]);
@@ -185,11 +185,11 @@ fn footer(schema: &Schema, blocks: &[Block]) -> Vec<u8> {
 struct BatchEncoder {
     file: Arc<ArrowWriter>,
     context: IpcWriteContext,
-    /// Rows that aren't written, with the types of the file.
+    /// Rows that haven't been written, with the types of the file.
     pending: Vec<RecordBatch>,
     rows: usize,
     bytes: usize,
-    /// Memory of these rows, and of their encoded form.
+    /// Memory of these rows and their encoded form.
     reservation: Reservation,
 }
 
@@ -215,7 +215,7 @@ impl Encoder for BatchEncoder {
     }
 }
 
-/// Values in the type of the file.
+/// Converts values to the type of the file.
 fn stored(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
     match array.data_type() == field.data_type() {
         true => Ok(array.clone()),
@@ -247,7 +247,7 @@ impl BatchEncoder {
     }
 }
 
-/// Disk errors come wrapped.
+/// Unwraps disk errors.
 fn unexpected(error: ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => write_error(&error),

@@ -1,4 +1,4 @@
-//! Rows as CSV. Columns of common types are written digit by digit, all others by Arrow's formatters.
+//! Rows as CSV. Columns of common types are written directly, all others by Arrow's formatters.
 
 use arrow_array::ArrayRef;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -13,13 +13,13 @@ pub(super) const TIMESTAMP_TZ_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f%:z";
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// The characters that numbers, dates and moments consist of.
+/// The characters that occur in numbers, dates and timestamps.
 const CHARACTERS_OF_NUMBERS: &[u8] = b"0123456789-.: ";
 
 /// Options of a CSV file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsvOptions {
-    /// The first line names the columns.
+    /// True if the first line names the columns.
     pub(super) header: bool,
     pub(super) delimiter: u8,
     pub(super) quote: u8,
@@ -33,11 +33,11 @@ pub struct CsvOptions {
     pub(super) force_quote: ForceQuote,
 }
 
-/// Columns whose values have quotes whether they need them or not; NULL never has.
+/// Columns whose values are always quoted. NULL never is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ForceQuote {
     None,
-    /// By names in lower case.
+    /// Column names in lower case.
     Columns(Vec<String>),
     All,
 }
@@ -103,10 +103,10 @@ impl CsvOptions {
         Ok(())
     }
 
-    /// Appends a value, in quotes if it could be mistaken for something else.
+    /// Appends a value, quoted if it could be mistaken for something else.
     fn write_field(&self, value: &[u8], is_forced: bool, out: &mut Vec<u8>) {
         let is_special = |byte: u8| byte == self.delimiter || byte == self.quote || byte == b'\n' || byte == b'\r';
-        // Without an early exit from the loop, many bytes are compared at a time.
+        // Without an early exit, the loop compares many bytes at a time.
         let has_special = value.iter().fold(false, |any, &byte| any | is_special(byte));
         if value != self.null.as_bytes() && !has_special && !is_forced {
             out.extend_from_slice(value);
@@ -122,7 +122,7 @@ impl CsvOptions {
         out.push(self.quote);
     }
 
-    /// True if no number, date or moment can be mistaken for something else.
+    /// Returns true if no number, date or timestamp can be mistaken for something else.
     fn numbers_are_plain(&self) -> bool {
         let is_of_number = |byte: &u8| CHARACTERS_OF_NUMBERS.contains(byte);
         let is_null = !self.null.is_empty() && self.null.as_bytes().iter().all(is_of_number);
@@ -134,11 +134,11 @@ impl CsvOptions {
 struct Column {
     vector: Vector,
     cells: Cells,
-    /// All values have quotes.
+    /// True if all values are quoted.
     is_forced: bool,
 }
 
-/// Values as they are written.
+/// Values in the form in which they are written.
 enum Cells {
     Integers(Vec<i64>),
     /// With this many digits after the point.
@@ -170,7 +170,7 @@ impl Column {
     }
 }
 
-/// Values of types that are written here; `None` if some are out of range.
+/// Returns values of types that are written here; `None` if some are out of range.
 fn cells_of(vector: &Vector, data_type: &DataType, options: &CsvOptions) -> Option<Cells> {
     use DataType as D;
     let flat = vector.to_flat();
@@ -202,7 +202,7 @@ fn has_four_digits(day: Civil) -> bool {
     (0..=9999).contains(&day.year)
 }
 
-/// Integers of any width; `None` if some need more than 64 bits.
+/// Returns integers of any width; `None` if some need more than 64 bits.
 #[expect(
     clippy::useless_conversion,
     clippy::unnecessary_fallible_conversions,
@@ -227,10 +227,10 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// Longest text of an integer of 64 bits without its sign.
+/// Length of the longest 64-bit integer without its sign.
 const DIGITS_MAX: usize = 20;
 
-/// The digits of a number, at least `least` of them, at the end of `buffer`.
+/// Writes a number with at least `least` digits to the end of `buffer` and returns the digits.
 #[inline]
 fn digits(mut number: u64, least: usize, buffer: &mut [u8; DIGITS_MAX]) -> &[u8] {
     let mut at = DIGITS_MAX;
@@ -284,7 +284,7 @@ fn write_date(days: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&[a, b, c, d, b'-', e, f, b'-', g, h]);
 }
 
-/// With as many digits of the second as needed, in groups of three.
+/// Appends as many digits of the second as needed, in groups of three.
 fn write_moment(micros: i64, out: &mut Vec<u8>) {
     write_date(micros.div_euclid(MICROS_PER_DAY), out);
     let micros_of_day = micros.rem_euclid(MICROS_PER_DAY);

@@ -1,24 +1,25 @@
-//! Which columns of a row group have so few values that a dictionary makes them smaller, judged by its first rows.
+//! Decides which columns of a row group have so few distinct values that a dictionary makes them smaller, by its first
+//! rows.
 //!
 //! The values that the second half of these rows adds to those of the first show the trend: each further section of
-//! rows is assumed to add fewer by the same factor. This distinguishes values that recur at random from those that
-//! repeat next to each other.
+//! rows is assumed to add fewer by the same factor. This tells values that recur at random from those that repeat next
+//! to each other.
 
 use std::collections::HashSet;
 
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{Chunk, PhysicalType};
 
-/// Rows per distinct value that a column must have for a dictionary: with fewer, it costs about what it saves, and
-/// compression finds less to do.
+/// Minimum rows per distinct value for a dictionary. With fewer, it costs about as much as it saves, and leaves less
+/// for compression to do.
 const ROWS_PER_VALUE_MIN: f64 = 5.0;
 
 /// Counts the distinct values of columns.
 pub(super) struct DistinctValues {
-    /// Rows to be counted.
+    /// Number of rows to count.
     rows_wanted: usize,
     rows: usize,
-    /// Rows after which `at_half` was taken.
+    /// Number of rows after which `at_half` was taken.
     rows_at_half: usize,
     columns: Vec<Column>,
 }
@@ -37,7 +38,7 @@ impl DistinctValues {
         Self { rows_wanted, rows: 0, rows_at_half: 0, columns }
     }
 
-    /// True if enough rows were counted.
+    /// Returns true if enough rows were counted.
     pub(super) fn is_enough(&self) -> bool {
         self.rows >= self.rows_wanted
     }
@@ -60,7 +61,7 @@ impl DistinctValues {
         }
     }
 
-    /// By column, whether a dictionary is worth it for a row group; `rows_max`: its rows if no fewer come.
+    /// Returns, by column, whether a dictionary pays off in a row group of `rows_max` rows, unless fewer arrive.
     pub(super) fn are_few(&self, rows_max: usize) -> Vec<bool> {
         let rows = if self.is_enough() { rows_max } else { self.rows };
         let is_few =
@@ -68,7 +69,7 @@ impl DistinctValues {
         self.columns.iter().map(is_few).collect()
     }
 
-    /// Distinct values of a column in `rows` rows.
+    /// Estimates the distinct values of a column in `rows` rows.
     fn estimate(&self, column: &Column, rows: usize) -> f64 {
         let (half, all) = (column.at_half as f64, column.hashes.len() as f64);
         let (rows, rows_at_half) = (rows as f64, self.rows_at_half as f64);
@@ -76,7 +77,7 @@ impl DistinctValues {
         if rows <= self.rows as f64 || half == 0.0 || rows_behind == 0.0 {
             return all;
         }
-        // New values of a section of rows, as a share of those of the section before.
+        // New values in a section of rows, as a fraction of those in the section before.
         let factor = (all - half) / half * (rows_at_half / rows_behind);
         let stretches = rows / rows_at_half;
         if factor < 1.0 { half * (1.0 - factor.powf(stretches)) / (1.0 - factor) } else { half * stretches }
@@ -89,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// The estimate for a column, and that for columns of this many rows.
+    /// Counts a column's values, given by row number, and decides for a row group of this many rows.
     fn is_few(value: impl Fn(i64) -> i64, rows: i64) -> bool {
         let mut distinct = DistinctValues::new(1, 16_384);
         for start in (0..rows).step_by(2048) {
@@ -106,7 +107,7 @@ mod tests {
         assert!(is_few(|row| row % 7, 16_384));
         assert!(is_few(|row| scattered(row) % 10_000, 16_384));
         assert!(!is_few(|row| scattered(row) % 200_000, 16_384));
-        // Ordered: each value comes four times, or thirty times, and never again.
+        // Ordered: each value occurs four times, or thirty times, and never again.
         assert!(!is_few(|row| row / 4, 16_384));
         assert!(is_few(|row| row / 30, 16_384));
         // All rows were counted.

@@ -23,7 +23,7 @@ pub enum FileFormat {
 }
 
 impl FileFormat {
-    /// The format named by the options, or else by the file's extension.
+    /// Returns the format named by the options, or else by the file's extension.
     pub fn of(path: &str, options: &[CopyOption]) -> Result<FileFormat> {
         let named = options.iter().find(|option| option.name == "format");
         let format = match named {
@@ -53,7 +53,7 @@ impl FileFormat {
 }
 
 impl FileFormat {
-    /// The extension of a file of the format.
+    /// Returns the extension for files of the format.
     pub(super) fn ending(&self) -> String {
         let (name, block) = match self {
             FileFormat::Parquet(_) => ("parquet", Block::Plain),
@@ -70,7 +70,7 @@ impl FileFormat {
     }
 }
 
-/// A file name's extension, without that of a compression after it.
+/// Returns a file name's extension, without that of a compression after it.
 fn ending_of(path: &str) -> String {
     let mut path = Path::new(path);
     if block_of_ending(path) != Block::Plain {
@@ -87,7 +87,7 @@ fn block_of_ending(path: &Path) -> Block {
     }
 }
 
-/// The options besides the format; each is taken once.
+/// The options other than the format; each is taken once.
 struct Options<'a> {
     format: &'a str,
     rest: Vec<&'a CopyOption>,
@@ -108,7 +108,7 @@ impl Options<'_> {
         self.take(names).map(|option| option.text().map(str::to_owned)).transpose()
     }
 
-    /// One character of one byte.
+    /// Takes an option that is a single one-byte character.
     fn character(&mut self, names: &[&str], default: u8) -> Result<u8> {
         let Some(text) = self.text(names)? else { return Ok(default) };
         match text.as_str() {
@@ -194,7 +194,7 @@ impl Options<'_> {
         Ok(FileFormat::Text(TextFormat::Json { array, block }))
     }
 
-    /// Refuses options that nothing took: unknown ones, those of other formats, and repetitions.
+    /// Rejects options that weren't taken: unknown ones, those of other formats, and repetitions.
     fn end(self) -> Result<()> {
         match self.rest.first() {
             None => Ok(()),

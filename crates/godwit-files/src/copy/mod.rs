@@ -5,10 +5,10 @@
 //! worker 1 ─▶ encoder: a row group / a batch / a block of text ─┼─▶ OutputFile (no name yet) ── finalize ──▶ named
 //! ```
 //!
-//! Each worker encodes its rows alone and hands whole pieces to the file, so encoding is parallel and memory holds one
-//! piece per worker: reserved with the buffer manager, bounded by a share of the memory limit. Rows keep their order if
-//! one worker feeds the sink, as the rows of a sort do. The file gets its name when all is written; an error or a
-//! cancelled query leaves nothing behind.
+//! Each worker encodes its rows alone and hands complete pieces to the file, so encoding is parallel and memory holds
+//! one piece per worker, reserved with the buffer manager and bounded by a share of the memory limit. Rows keep their
+//! order if one worker feeds the sink, as with the rows of a sort. The file gets its name when everything is written;
+//! an error or a cancelled query leaves nothing behind.
 
 mod arrow;
 mod csv;
@@ -37,15 +37,15 @@ pub(crate) use parquet::write_error as parquet_write_error;
 pub use split::SplitOptions;
 use split::{MakeWriter, SplitWriter};
 
-/// A file in one of the formats, still without its name.
+/// A file in one of the formats, before it gets its name.
 trait FileWriter: Send + Sync {
-    /// An encoder for one worker, which reserves what it holds with `memory`.
+    /// Creates an encoder for one worker, which reserves what it holds with `memory`.
     fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>>;
 
-    /// Minimum memory of an encoder.
+    /// Returns the minimum memory of an encoder.
     fn worker_bytes_min(&self) -> u64;
 
-    /// Writes what follows the last row and gives the file its name. No encoder exists any more.
+    /// Writes what follows the last row and gives the file its name. Called when there are no more encoders.
     fn finish(&self) -> Result<()>;
 }
 
@@ -58,7 +58,7 @@ trait Encoder: Send {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// The last sink of a `COPY`: writes the file, then delivers the number of rows as the only row of the result.
+/// The last sink of a `COPY`: writes the file, then delivers the row count as the only row of the result.
 pub struct CopySink {
     writer: Arc<dyn FileWriter>,
     rows: AtomicU64,
@@ -68,8 +68,8 @@ pub struct CopySink {
 }
 
 impl CopySink {
-    /// Creates the file for rows of `schema`, or the folder of files if they are `split`; their number goes to `count`, a
-    /// result of one BIGINT column.
+    /// Creates the file for rows of `schema`, or the folder of files if they are `split`. The row count goes to
+    /// `count`, a result of one BIGINT column.
     pub fn create(
         files: &Arc<dyn Files>,
         path: &str,
@@ -92,7 +92,7 @@ impl CopySink {
     }
 }
 
-/// Makes writers of files of a format.
+/// Returns a function that creates writers for files of a format.
 fn maker(format: FileFormat, piece_bytes_max: usize, memory: BufferManager) -> MakeWriter {
     Box::new(move |file, schema| {
         let writer: Arc<dyn FileWriter> = match &format {
@@ -106,7 +106,7 @@ fn maker(format: FileFormat, piece_bytes_max: usize, memory: BufferManager) -> M
     })
 }
 
-/// Columns are found by their names when the file is read.
+/// Checks column names, since columns are found by name when the file is read.
 fn check_names(schema: &SchemaRef, path: &str) -> Result<()> {
     let mut names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     names.sort_unstable();

@@ -1,4 +1,4 @@
-//! The file that a `COPY` writes, with errors that say what to do.
+//! The file written by a `COPY`, with errors that say what to do.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,16 +10,17 @@ use godwit_io::{Files, NewFile};
 
 use crate::local::check_reachable;
 
-/// A file that appears under its name when it is whole. Dropped before [`OutputFile::commit`], it was never there.
+/// A file that appears under its name once it is complete. If it is dropped before [`OutputFile::commit`], it never
+/// existed.
 pub struct OutputFile {
     file: Box<dyn NewFile>,
     path: PathBuf,
-    /// Bytes that were written.
+    /// Bytes written so far.
     written: Arc<AtomicU64>,
 }
 
 impl OutputFile {
-    /// Begins a file; one that has the name is replaced at the end.
+    /// Begins a file; an existing one of that name is replaced at the end.
     pub fn create(files: &dyn Files, path: &str) -> Result<Self> {
         check_reachable(files, path)?;
         let path = PathBuf::from(path);
@@ -27,18 +28,18 @@ impl OutputFile {
         Ok(Self { file, path, written: Arc::default() })
     }
 
-    /// The number of bytes that were written, which goes on counting.
+    /// Returns the counter of bytes written, which keeps counting.
     pub(super) fn written(&self) -> Arc<AtomicU64> {
         self.written.clone()
     }
 
-    /// Gives the file its name, when all of it is on the disk.
+    /// Gives the file its name, once all of it is on disk.
     pub fn commit(&mut self) -> Result<()> {
         self.file.commit().map_err(|error| failure("writing", &self.path, &error))
     }
 }
 
-/// The error of a failed write to whichever file is being written.
+/// Returns the error for a failed write to whichever file is being written.
 pub(super) fn write_error(error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => full_disk("writing the file"),

@@ -1,4 +1,4 @@
-//! Parquet: each worker encodes row groups of its own.
+//! Parquet: each worker encodes its own row groups.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::distinct::DistinctValues;
 use super::output_file::OutputFile;
 use super::{Encoder, FileWriter, TAG};
 
-/// Rows of a row group: what other engines write, too. Readers prune and share out work by row groups.
+/// Rows of a row group, as in other engines. Readers prune and distribute work by row group.
 const ROW_GROUP_ROWS: usize = 122_880;
 
 /// Encoded bytes after which a row group ends early: wide rows would otherwise hold hundreds of megabytes.
@@ -30,24 +30,25 @@ const ROW_GROUP_BYTES: usize = 64 << 20;
 /// Lower bound on the size of a row group: smaller ones compress badly and make long footers.
 const ROW_GROUP_BYTES_MIN: usize = 2 << 20;
 
-/// Rows that columns are judged by before the first row group is encoded, see [`DistinctValues`]. They are held meanwhile.
+/// Rows by which columns are judged before the first row group is encoded, see [`DistinctValues`]. They are held until
+/// then.
 const JUDGED_ROWS: usize = 16_384;
 
-/// Memory of a finished column chunk in the footer: places, statistics and the index of its pages.
+/// Memory of a finished column chunk in the footer: its location, statistics and page index.
 const COLUMN_CHUNK_FOOTER_BYTES: usize = 2 << 10;
 
 /// Zstandard's default level.
 const ZSTD_LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
 
-/// Brotli's level where the user names none: its default, 11, takes a hundred times as long for a few percent.
+/// Brotli's level if the user names none: its default, 11, takes a hundred times as long for a few percent.
 const BROTLI_LEVEL: u32 = 4;
 
-/// How pages are compressed.
+/// The compression of pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compression(Codec);
 
 impl Compression {
-    /// By the name that users write.
+    /// Returns the compression by the name that users write.
     pub(super) fn of(name: &str, level: Option<usize>) -> Result<Self> {
         let invalid = |error: ParquetError| Error::user(format!("COMPRESSION_LEVEL: {error}"));
         let level = level.map(|level| i32::try_from(level).unwrap_or(i32::MAX));
@@ -77,7 +78,7 @@ impl Compression {
 /// Options of a Parquet file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParquetOptions {
-    /// How pages are compressed.
+    /// The compression of pages.
     pub(super) compression: Compression,
     /// Most rows in a row group.
     pub(super) row_group_rows: usize,
@@ -95,13 +96,13 @@ impl Default for ParquetOptions {
     }
 }
 
-/// A Parquet file that workers add row groups to.
+/// A Parquet file to which workers add row groups.
 pub(super) struct ParquetWriter {
-    /// `None` when the footer is being written.
+    /// `None` while the footer is being written.
     file: Mutex<Option<OpenFile>>,
     root: TypePtr,
     compression: Compression,
-    /// Types of the rows as they arrive, and as they are stored.
+    /// Types of the rows as they arrive, and as stored.
     chunk_schema: SchemaRef,
     schema: SchemaRef,
     row_group_rows: usize,
@@ -110,7 +111,7 @@ pub(super) struct ParquetWriter {
 
 struct OpenFile {
     writer: SerializedFileWriter<OutputFile>,
-    /// What the footer will hold.
+    /// Memory of the footer.
     footer: Reservation,
 }
 
@@ -151,20 +152,20 @@ fn properties(compression: Compression) -> WriterPropertiesBuilder {
 }
 
 impl ParquetWriter {
-    /// Makes the columns of row groups, with dictionaries for those that have few values.
+    /// Creates the columns of row groups, with dictionaries for those with few values.
     fn row_groups(&self, are_few: &[bool]) -> Result<ArrowRowGroupWriterFactory> {
         let mut properties = properties(self.compression);
         for (field, _) in self.schema.fields().iter().zip(are_few).filter(|(_, is_few)| !**is_few) {
             let column = ColumnPath::new(vec![field.name().clone()]);
             properties = properties.set_column_dictionary_enabled(column, false);
         }
-        // Columns take their properties from a writer of files; this one writes none.
+        // Columns take their properties from a file writer; this one writes no file.
         let writer = SerializedFileWriter::new(std::io::sink(), self.root.clone(), Arc::new(properties.build()));
         Ok(ArrowRowGroupWriterFactory::new(&writer.map_err(unexpected)?, self.schema.clone()))
     }
 }
 
-/// Parquet's nearest type for types that it can't express.
+/// Returns Parquet's nearest type for types that it can't express.
 fn stored_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Null => DataType::Int32,
@@ -208,11 +209,11 @@ struct RowGroupEncoder {
     /// Empty between row groups.
     columns: Vec<ArrowColumnWriter>,
     rows: usize,
-    /// What `columns` or the held rows take.
+    /// Memory of `columns` or of the held rows.
     reservation: Reservation,
 }
 
-/// An encoder judges the columns by its first rows, then encodes these and all others.
+/// An encoder judges the columns by its first rows, then encodes those and all others.
 enum State {
     Judging { distinct: DistinctValues, held: Vec<RecordBatch>, held_bytes: usize },
     Encoding(ArrowRowGroupWriterFactory),
@@ -242,7 +243,7 @@ impl Encoder for RowGroupEncoder {
 }
 
 impl RowGroupEncoder {
-    /// Ends judging, and encodes the rows that were held.
+    /// Ends judging, and encodes the held rows.
     fn judge(&mut self) -> Result<()> {
         let State::Judging { distinct, held, .. } = &mut self.state else { return Ok(()) };
         let held = std::mem::take(held);
@@ -251,7 +252,7 @@ impl RowGroupEncoder {
         held.into_iter().try_for_each(|batch| self.encode(&batch))
     }
 
-    /// Encodes rows, and ends row groups where they are full.
+    /// Encodes rows, ending row groups when they are full.
     fn encode(&mut self, batch: &RecordBatch) -> Result<()> {
         let mut start = 0;
         while start < batch.num_rows() {
@@ -310,8 +311,7 @@ impl RowGroupEncoder {
     }
 }
 
-/// Disk errors come wrapped.
-/// The error of a failed write.
+/// Returns the error for a failed write, unwrapping disk errors.
 pub(crate) fn write_error(error: ParquetError) -> Error {
     match error {
         ParquetError::External(inner) => match inner.downcast_ref::<std::io::Error>() {

@@ -1,13 +1,13 @@
-//! A folder of files as the target of `COPY`: a folder per value of some columns (`PARTITION_BY`), files up to a size
-//! (`FILE_SIZE_BYTES`).
+//! A folder of files as the target of `COPY`: one folder per value of some columns (`PARTITION_BY`), files of limited
+//! size (`FILE_SIZE_BYTES`).
 //!
 //! ```text
 //! chunk ─▶ rows by the values of the columns ─▶ open files, one encoder each, under a lock
 //!                                                └─ too many, or no memory: the one that rests longest is finished
 //! ```
 //!
-//! Each file has a whole piece of memory, whatever the number of workers. A partition whose file was finished goes on in
-//! another one.
+//! Each file holds a whole piece in memory, whatever the number of workers. If the file of a partition was finished,
+//! the partition continues in another one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -28,21 +28,21 @@ use super::output_file::OutputFile;
 use super::{Encoder, FileWriter};
 use crate::hive::folder;
 
-/// Files that are open at once. Each has buffers of its own, a mebibyte or more.
+/// Maximum number of open files. Each has its own buffers of a mebibyte or more.
 const OPEN_FILES_MAX: usize = 64;
 
-/// What an open file needs at least.
+/// Minimum memory of an open file.
 const FILE_BYTES_MIN: u64 = 2 << 20;
 
-/// Bytes of a file after which another begins, if only `FILE_SIZE_BYTES` is written without a number.
+/// Bytes of a file after which another one begins, if `FILE_SIZE_BYTES` is given without a number.
 const FILE_BYTES_DEFAULT: u64 = 1 << 30;
 
-/// How rows are spread over files.
+/// The distribution of rows over files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SplitOptions {
     /// Columns whose values name folders.
     partition_by: Vec<String>,
-    /// These columns are in the files, too.
+    /// True if the files contain these columns, too.
     keeps_columns: bool,
     file_bytes: Option<u64>,
     overwrites: bool,
@@ -53,12 +53,12 @@ impl SplitOptions {
     const NAMES: [&str; 5] =
         ["partition_by", "write_partition_columns", "file_size_bytes", "overwrite_or_ignore", "overwrite"];
 
-    /// True if an option is one of these.
+    /// Returns true if an option is one of these.
     pub(super) fn has(option: &CopyOption) -> bool {
         Self::NAMES.contains(&option.name.as_str())
     }
 
-    /// The options among those of a statement; `None`: it writes a single file.
+    /// Returns these options from those of a statement; `None`: it writes a single file.
     pub fn of(options: &[CopyOption], schema: &Schema) -> Result<Option<Self>> {
         let mut split = Self::default();
         for option in options {
@@ -82,7 +82,7 @@ impl SplitOptions {
     }
 }
 
-/// Makes what writes a file.
+/// Creates the writer of a file.
 pub(super) type MakeWriter = Box<dyn Fn(OutputFile, &SchemaRef) -> Result<Arc<dyn FileWriter>> + Send + Sync>;
 
 /// Spreads rows over files.
@@ -91,9 +91,9 @@ pub(super) struct SplitWriter {
     folder: PathBuf,
     ending: String,
     options: SplitOptions,
-    /// The columns of [`SplitOptions::partition_by`]: their places, names and types.
+    /// The columns of [`SplitOptions::partition_by`]: positions, names and types.
     keys: Vec<(usize, String, SqlType)>,
-    /// Columns that are written, and the schema of these.
+    /// Columns that are written, and their schema.
     kept: Vec<usize>,
     schema: SchemaRef,
     make: MakeWriter,
@@ -103,9 +103,9 @@ pub(super) struct SplitWriter {
 
 #[derive(Default)]
 struct OpenFiles {
-    /// By the folder, below that of the statement.
+    /// Open files by folder, below that of the statement.
     files: BTreeMap<PathBuf, OpenFile>,
-    /// Files that were begun, by folder.
+    /// Number of files begun, by folder.
     begun: HashMap<PathBuf, u64>,
     clock: u64,
 }
@@ -125,7 +125,8 @@ impl OpenFile {
 }
 
 impl SplitWriter {
-    /// Files named `ending` below a folder, which must be empty or not exist unless the options say otherwise.
+    /// Creates files with the extension `ending` below a folder, which must be empty or not exist unless the options
+    /// say otherwise.
     pub(super) fn new(
         files: Arc<dyn Files>,
         path: &str,
@@ -160,7 +161,7 @@ impl SplitWriter {
         Ok(Arc::new(Self { files, folder, ending, options, keys, kept, schema, make, memory, open }))
     }
 
-    /// The rows of a chunk by the folder that they go to.
+    /// Returns the rows of a chunk by the folder that they go to.
     fn parts(&self, chunk: &Chunk) -> Result<BTreeMap<PathBuf, Vec<u32>>> {
         let columns: Vec<_> = self.keys.iter().map(|&(place, ..)| chunk.dense(place)).collect();
         let readers = columns.iter().zip(&self.keys).map(|(column, (_, _, ty))| Reader::new(column, ty));
@@ -237,7 +238,7 @@ impl SplitWriter {
 }
 
 impl OpenFiles {
-    /// Finishes the file that rests longest.
+    /// Finishes the file that has been idle longest.
     fn finish_oldest(&mut self) -> Result<()> {
         let oldest = self.files.iter().min_by_key(|(_, file)| file.used).map(|(path, _)| path.clone());
         match oldest.and_then(|path| self.files.remove(&path)) {
@@ -258,7 +259,7 @@ impl FileWriter for SplitWriter {
 
     fn finish(&self) -> Result<()> {
         let mut open = self.open.lock();
-        // Without rows there is a file without rows, unless their values name it.
+        // Without rows, there is one file without rows, unless its folder is named by values.
         if open.begun.is_empty() && self.keys.is_empty() {
             self.begin(Path::new(""), 0)?.finish()?;
         }

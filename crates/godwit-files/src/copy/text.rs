@@ -1,6 +1,6 @@
-//! CSV and JSON: each worker writes blocks of whole lines, compressed one by one if that is asked for.
+//! CSV and JSON: each worker writes blocks of whole lines, compressed one by one if requested.
 //!
-//! Members of a gzip file and frames of a zstd file may follow each other, so blocks are compressed in parallel, too.
+//! Members of a gzip file and frames of a zstd file may be concatenated, so blocks are also compressed in parallel.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use super::csv::{CsvOptions, TIMESTAMP_FORMAT, TIMESTAMP_TZ_FORMAT, unwritable};
 use super::output_file::{OutputFile, write_error};
 use super::{Encoder, FileWriter, TAG};
 
-/// Text that a worker gathers before it is written: large enough for the disk and for compression.
+/// Text gathered by a worker before it is written: large enough for the disk and for compression.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// Maximum size of a compressed block.
 const COMPRESSED_BYTES: usize = BLOCK_BYTES + (BLOCK_BYTES >> 3);
 
-/// How a block is stored.
+/// The storage of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
-    /// As it is.
+    /// Uncompressed.
     Plain,
     /// A member of a gzip file.
     Gzip,
@@ -55,16 +55,16 @@ impl Block {
 pub enum TextFormat {
     /// Values between delimiters.
     Csv(CsvOptions, Block),
-    /// An object per row and line, or an array of them.
+    /// One object per row and line, or an array of them.
     Json {
-        /// One array.
+        /// True for one array.
         array: bool,
-        /// How blocks are stored.
+        /// The storage of blocks.
         block: Block,
     },
 }
 
-/// A text file that workers add blocks to.
+/// A text file to which workers add blocks.
 pub(super) struct TextWriter {
     file: Mutex<OpenFile>,
     format: TextFormat,
@@ -105,8 +105,8 @@ impl TextWriter {
         self.file.lock().file.write_all(&stored).map_err(|error| write_error(&error))
     }
 
-    /// Writes whole rows, each of which starts with its separator from the one before. The first row of the file has
-    /// none, so its separator is cut off.
+    /// Writes whole rows, each preceded by its separator. The first row of the file has none, so its separator is cut
+    /// off.
     fn write_rows(&self, text: &[u8], separator_bytes: usize) -> Result<()> {
         let compressed = |text: &[u8]| {
             let mut stored = Vec::new();
@@ -162,7 +162,7 @@ impl Encoder for TextEncoder {
             TextFormat::Csv(options, _) => options.write_rows(chunk, &file.schema, &mut self.text)?,
             TextFormat::Json { array, .. } => self.write_json(*array, &to_batch(chunk, &file.schema)?)?,
         }
-        // Long rows make a block larger than usual.
+        // Long rows make a block unusually large.
         if self.text.capacity() > self.reservation.bytes() {
             self.reservation.resize(self.text.capacity())?;
         }
@@ -199,7 +199,7 @@ impl TextEncoder {
         writer.finish().map_err(unwritable)?;
         drop(writer);
         if array {
-            // A line break ends each row and is nowhere else: within texts it is escaped.
+            // A line break ends each row and occurs nowhere else: within text it is escaped.
             let lines = self.text.split_off(start);
             for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
                 self.text.extend_from_slice(ROW_SEPARATOR);
@@ -210,6 +210,6 @@ impl TextEncoder {
     }
 }
 
-/// The text before each row of an array; the first one is without the comma.
+/// The separator before each row of an array; the first one loses its comma.
 const ROW_SEPARATOR: &[u8] = b",\n\t";
 const ROW_SEPARATOR_BYTES: usize = 1;

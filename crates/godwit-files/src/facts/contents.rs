@@ -18,26 +18,26 @@ use godwit_types::SqlType;
 use godwit_vector::sql::field_of;
 use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, RowType, StrColumn, Vector};
 
-/// Bytes that are read between two looks at whether the query was cancelled.
+/// Bytes read between two checks of whether the query was cancelled.
 const STEP_BYTES: usize = 1 << 20;
 
-/// Longest content, which is that of texts that functions make.
+/// Maximum length of a content, the same as for text made by functions.
 const CONTENT_BYTES_MAX: usize = 1 << 30;
 
-/// Which column is the content.
+/// The column of the content.
 const CONTENT: usize = 1;
 
-/// Files, each of which is a row.
+/// Files as rows.
 pub(crate) struct ContentsTable {
     files: Arc<dyn Files>,
     paths: Vec<PathBuf>,
-    /// The content must be UTF-8.
+    /// True if the content must be UTF-8.
     is_text: bool,
     row_type: RowType,
 }
 
 impl ContentsTable {
-    /// The table of these files.
+    /// Returns the table of these files.
     pub(crate) fn definition(
         name: &str,
         files: Arc<dyn Files>,
@@ -60,7 +60,7 @@ impl ContentsTable {
         Ok(Arc::new(TableDefinition::new(name, schema, Arc::new(statistics), handle).without_filters()))
     }
 
-    /// The row of a file; without its content if that isn't wanted.
+    /// Returns the row of a file, without its content unless that is wanted.
     fn row(&self, path: &Path, with_content: bool, query: &QueryContext) -> Result<Chunk> {
         let metadata = self.files.metadata(path).map_err(|error| failed("opening", path, &error))?;
         let shown = path.display().to_string();
@@ -86,7 +86,7 @@ impl ContentsTable {
         Ok(Chunk::new(vectors, 1))
     }
 
-    /// All bytes of a file that has so many, as far as its metadata say.
+    /// Reads all bytes of a file; `expected` is their number according to its metadata.
     fn content(&self, path: &Path, expected: u64, query: &QueryContext) -> Result<(Vec<u8>, Reservation)> {
         let mut reader = self.files.open(path).map_err(|error| failed("opening", path, &error))?.reader();
         let mut memory = query.memory.reserve(0, MemoryTag::Reader)?;
@@ -155,7 +155,7 @@ impl Source for ContentsSource {
         Ok(())
     }
 
-    /// One, so that files come in the order of their names, and one of them is in memory.
+    /// One, so files come in the order of their names and only one is in memory.
     fn parallelism(&self) -> usize {
         1
     }

@@ -1,4 +1,5 @@
-//! What files are, as rows: `glob(…)`, `parquet_metadata(…)`, `sniff_csv(…)`, and their whole content: `read_text(…)`.
+//! Facts about files as rows: `glob(…)`, `parquet_metadata(…)`, `sniff_csv(…)`; and their whole content:
+//! `read_text(…)`.
 
 mod contents;
 mod parquet;
@@ -17,29 +18,29 @@ pub(crate) type Columns = Vec<(&'static str, SqlType)>;
 
 type Rows = fn(&FileResolver, &[&str], &[CopyOption]) -> Result<Vec<Vec<Value>>>;
 
-/// What a function about files takes.
+/// The arguments of a function about files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// It is about files that were read.
+    /// None: it is about files that were read.
     Nothing,
     /// Paths and patterns.
     Paths,
-    /// The same, and then the options of CSV.
+    /// Paths and patterns, then options of CSV.
     PathsAndOptions,
 }
 
-/// A table function that tells of files, in a few rows for each.
+/// A table function with facts about files, a few rows for each.
 pub struct FileFacts {
     /// Its name.
     pub name: &'static str,
-    /// What it takes.
+    /// Its arguments.
     pub takes: Takes,
     columns: fn() -> Columns,
     rows: Rows,
 }
 
 impl FileFacts {
-    /// All of them.
+    /// All of these functions.
     pub const ALL: &'static [FileFacts] = &[
         FileFacts { name: "glob", takes: Takes::Paths, columns: || vec![("file", SqlType::Varchar)], rows: glob },
         of_parquet("parquet_schema", parquet::schema_columns, parquet::schema),
@@ -66,7 +67,7 @@ impl FileFacts {
         (self.columns)()
     }
 
-    /// The rows about the files of some paths and patterns, as they are now.
+    /// Returns the rows about the files of some paths and patterns, in their current state.
     pub fn rows(&self, resolver: &FileResolver, paths: &[&str], options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {
         (self.rows)(resolver, paths, options)
     }

@@ -1,6 +1,6 @@
-//! How Parquet files are laid out: `parquet_schema`, `parquet_metadata`, `parquet_file_metadata`, `parquet_kv_metadata`.
+//! The layout of Parquet files: `parquet_schema`, `parquet_metadata`, `parquet_file_metadata`, `parquet_kv_metadata`.
 //!
-//! Columns are named as in DuckDB.
+//! Columns have the same names as in DuckDB.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub(super) fn schema_columns() -> Columns {
     ]
 }
 
-/// A row for each node of the schemas, parents before their children.
+/// Returns a row for each node of the schemas, parents before their children.
 pub(super) fn schema(resolver: &FileResolver, paths: &[&str], _options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {
     rows_of(resolver, paths, |path, file, rows| {
         let root = file.metadata().file_metadata().schema_descr().root_schema();
@@ -111,7 +111,7 @@ pub(super) fn chunk_columns() -> Columns {
     ]
 }
 
-/// A row for each column of a row group.
+/// Returns a row for each column of each row group.
 pub(super) fn chunks(resolver: &FileResolver, paths: &[&str], _options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {
     rows_of(resolver, paths, |path, file, rows| {
         let types = leaf_types(file);
@@ -168,7 +168,7 @@ fn chunk_row(
     ]
 }
 
-/// The type of each leaf of the schema that is a column by itself.
+/// Returns the type of each leaf of the schema that is a column by itself.
 fn leaf_types(file: &ParquetFile) -> Vec<Option<SqlType>> {
     let mut types = vec![None; file.metadata().file_metadata().schema_descr().num_columns()];
     for column in &file.columns {
@@ -179,7 +179,7 @@ fn leaf_types(file: &ParquetFile) -> Vec<Option<SqlType>> {
     types
 }
 
-/// The least or the greatest value of a column chunk as text; `None` if it isn't known.
+/// Returns the least or the greatest value of a column chunk as text; `None` if it isn't known.
 fn bound(statistics: &Statistics, is_max: bool, ty: Option<&SqlType>) -> Option<String> {
     macro_rules! of {
         ($known:expr) => {
@@ -199,7 +199,7 @@ fn bound(statistics: &Statistics, is_max: bool, ty: Option<&SqlType>) -> Option<
     Some(format_value(&value, &own))
 }
 
-/// An integer as it is stored, as a value of the column's type.
+/// Converts a stored integer to a value of the column's type.
 fn integer(stored: i64, ty: Option<&SqlType>, natural: SqlType) -> (Value, SqlType) {
     let value = match ty {
         Some(SqlType::Date) => i32::try_from(stored).map(Value::Date).ok(),
@@ -216,7 +216,7 @@ fn integer(stored: i64, ty: Option<&SqlType>, natural: SqlType) -> (Value, SqlTy
     }
 }
 
-/// Bytes as they are stored, as a value of the column's type.
+/// Converts stored bytes to a value of the column's type.
 fn bytes(stored: &[u8], ty: Option<&SqlType>) -> (Value, SqlType) {
     match (ty, std::str::from_utf8(stored)) {
         (Some(ty @ SqlType::Decimal { .. }), _) if (1..=16).contains(&stored.len()) => {
@@ -273,7 +273,7 @@ pub(super) fn key_values(resolver: &FileResolver, paths: &[&str], _options: &[Co
     })
 }
 
-/// The rows of all files, one file after the other.
+/// Returns the rows of all files, one file after the other.
 fn rows_of(
     resolver: &FileResolver,
     paths: &[&str],
@@ -286,7 +286,7 @@ fn rows_of(
     Ok(rows)
 }
 
-/// The name of a constant of the format, without what belongs to it.
+/// Returns the name of a constant of the format, without its parameters.
 fn name_of(constant: &dyn Debug) -> Value {
     let text = format!("{constant:?}");
     Value::text(text.split('(').next().unwrap_or_default())

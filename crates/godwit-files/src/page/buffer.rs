@@ -1,4 +1,4 @@
-//! The memory of a reader: the decompressed page, and the window of the file that it is made of.
+//! The memory of a reader: the decompressed page, and the window of the file that it comes from.
 //!
 //! ```text
 //! file ──read──▶ ReadWindow ──decompress──▶ PageBuffer ──▶ vectors
@@ -25,20 +25,21 @@ pub(crate) struct PageBuffer {
 }
 
 impl PageBuffer {
-    /// Room for `bytes` bytes.
+    /// Allocates room for `bytes` bytes.
     fn new(bytes: usize, memory: &BufferManager) -> Result<Self> {
         let capacity = bytes.next_multiple_of(BUFFER_STEP_BYTES);
         let memory = memory.reserve(capacity, MemoryTag::Reader)?;
         Ok(Self { bytes: Vec::with_capacity(capacity), _memory: memory })
     }
 
-    /// Room for exactly `bytes` bytes of arbitrary content: in one of `spare` if it is large enough, else new.
+    /// Returns room for exactly `bytes` bytes of arbitrary content: in one of `spare` if it is large enough, otherwise
+    /// new.
     fn take(spare: &mut SpareBuffers, bytes: usize, memory: &BufferManager) -> Result<Self> {
         let mut buffer = match spare.0.pop().filter(|spare| spare.bytes.capacity() >= bytes) {
             Some(spare) => spare,
             None => Self::new(bytes, memory)?,
         };
-        // What is left of an earlier page is overwritten, or the page is refused.
+        // Leftovers of an earlier page are overwritten, or the page is rejected.
         buffer.bytes.resize(bytes, 0);
         Ok(buffer)
     }
@@ -66,14 +67,14 @@ impl SpareBuffers {
 pub(super) enum PageRoom {
     /// Kept for later readers.
     Cached(UnfilledPage),
-    /// Of its own in the pool, until the last vector is gone.
+    /// A separate page in the pool, until the last vector is gone.
     Large(UnfilledPage),
     /// Released when this reader goes on.
     Buffer(PageBuffer),
 }
 
 impl PageRoom {
-    /// Room for the page at `offset` of `file`, in `cache` if it is kept, else in `memory`.
+    /// Returns room for the page at `offset` of `file`, in `cache` if it is kept, otherwise in `memory`.
     pub(super) fn new(
         file: &FileBytes,
         offset: u64,
@@ -117,14 +118,14 @@ impl SharedBuffer {
         Self(Arc::new(buffer))
     }
 
-    /// The content, which stays as long as a part of it is in use.
+    /// Returns the content, which stays as long as any part of it is in use.
     pub(super) fn content(&self) -> Buffer {
         Buffer::from(Bytes::from_owner(self.clone()))
     }
 }
 
-/// The most recent bytes read from a file, compressed. All columns of a worker read through one window: its content is
-/// needed only until its page is decompressed. Clones share it.
+/// The most recently read bytes of a file, compressed. All columns of a worker read through one window, since its
+/// content is needed only until its page is decompressed. Clones share it.
 #[derive(Clone)]
 pub(crate) struct ReadWindow(Arc<Mutex<Window>>);
 
@@ -139,7 +140,7 @@ pub(super) struct Window {
 }
 
 impl ReadWindow {
-    /// An empty window, accounted with `memory`.
+    /// Creates an empty window, accounted for with `memory`.
     pub(crate) fn new(memory: &BufferManager) -> Result<Self> {
         let memory = memory.reserve(0, MemoryTag::Reader)?;
         Ok(Self(Arc::new(Mutex::new(Window { file: None, start: 0, bytes: Vec::new(), length: 0, memory }))))
@@ -151,15 +152,15 @@ impl ReadWindow {
 }
 
 impl Window {
-    /// The bytes of `file` in the window from `offset` on, if there are any.
+    /// Returns the bytes of `file` in the window from `offset`, if there are any.
     fn find(&self, file: &FileBytes, offset: u64) -> Option<&[u8]> {
         let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         let is_here = at <= self.length && self.file.as_ref().is_some_and(|here| here.is_same(file));
         is_here.then(|| &self.bytes[at..self.length])
     }
 
-    /// The bytes of `file` from `offset` on, `least` or more; if they aren't there, `wanted` are read. Also returns how
-    /// many were read.
+    /// Returns at least `least` bytes of `file` from `offset`; if they aren't in the window, `wanted` are read. Also
+    /// returns how many were read.
     pub(super) fn fetch(
         &mut self,
         file: &FileBytes,

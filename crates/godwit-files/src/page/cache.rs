@@ -1,11 +1,10 @@
-//! Decompressed pages of a file, kept in spare room of the buffer pool.
+//! Decompressed pages of a file, kept in spare memory of the buffer pool.
 //!
 //! Decompression is about half of the work of a scan, so later queries on a column find its pages ready. Keeping a page
-//! costs about as much again as decompressing it once with a fast codec, since memory is involved that the process
-//! hasn't touched yet. So all pages are kept when they are read for the second time, and on the first reading, while
-//! there is plenty of memory, those of slow codecs and [one in a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass
-//! over a large file costs little and evicts nothing. The pool drops cached pages before it writes any intermediate to
-//! disk.
+//! costs about as much again as decompressing it once with a fast codec, since it takes memory that the process hasn't
+//! touched yet. So every page is kept when it is read for the second time. On first reading, while there is plenty of
+//! memory, pages of slow codecs are kept, and [one in a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass over a
+//! large file costs little and evicts nothing. The pool drops cached pages before it spills anything.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +20,7 @@ use super::{Codec, PageHeader};
 /// Smaller pages decompress in less time than it takes to map memory for them.
 const PAGE_BYTES_MIN: usize = 32 * 1024;
 
-/// A page that takes more than this share of the limit isn't kept: it would push out all others, and soon be pushed out
+/// A page that takes more than this share of the limit isn't kept: it would evict all others, and soon be evicted
 /// itself.
 const PAGE_SHARE_MIN: u64 = 16;
 
@@ -30,33 +29,33 @@ const PAGE_SHARE_MIN: u64 = 16;
 /// 51 % faster; one in three 5 % slower and 19 % faster.
 const KEPT_AT_ONCE_ONE_IN: usize = 3;
 
-/// The cache of one open file, by the offset of the page's header. At most one entry per page of the file.
+/// The cache of one open file, by the offset of the page header. At most one entry per page of the file.
 #[derive(Debug, Default)]
 pub(crate) struct PageCache(Mutex<BTreeMap<u64, Entry>>);
 
 #[derive(Debug)]
 enum Entry {
-    /// Read once.
+    /// Read once, not kept.
     Seen,
     /// In the pool, unless it has been dropped since.
     Cached(PageHeader, CachedPage, TextCheck),
 }
 
-/// A page that was in the cache, or is now.
+/// A page found in the cache, or just added to it.
 pub(super) struct Found {
     pub header: PageHeader,
     pub page: PinnedPage,
     pub text_check: TextCheck,
 }
 
-/// Whether the texts of a page are known to be UTF-8. Readers of a cached page share it: one of them checks.
+/// Whether a page's texts are known to be UTF-8. Readers of a cached page share it, so only one of them checks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextCheck(Arc<AtomicBool>);
 
 impl TextCheck {
-    /// True if the texts are UTF-8: by `check`, or by an earlier one.
+    /// Returns true if the texts are UTF-8, according to `check` or an earlier check.
     pub(crate) fn passes(&self, check: impl FnOnce() -> bool) -> bool {
-        // Nothing else is published with it.
+        // Nothing else is published along with it.
         let passes = self.0.load(Ordering::Relaxed) || check();
         self.0.store(passes, Ordering::Relaxed);
         passes
@@ -64,7 +63,7 @@ impl TextCheck {
 }
 
 impl PageCache {
-    /// The page at `offset`, if it is cached.
+    /// Returns the page at `offset`, if it is cached.
     pub(super) fn get(&self, offset: u64) -> Option<Found> {
         match self.0.lock().get(&offset) {
             Some(Entry::Cached(header, page, text_check)) => {
@@ -74,8 +73,8 @@ impl PageCache {
         }
     }
 
-    /// True if the pages in these bytes of the file were all found worth caching, and none has been dropped since. Tiny pages
-    /// between them aren't known here.
+    /// Returns true if all pages in this range of the file were worth caching and none has been dropped since. Tiny
+    /// pages between them aren't known here.
     pub(crate) fn has_all_of(&self, range: &Range<u64>) -> bool {
         let pages = self.0.lock();
         let mut entries = pages.range(range.clone()).peekable();
@@ -86,7 +85,7 @@ impl PageCache {
             })
     }
 
-    /// Room for the page at `offset`, if it is worth caching and there is room to spare.
+    /// Returns room for the page at `offset`, if it is worth caching and there is memory to spare.
     pub(super) fn room(
         &self,
         offset: u64,
@@ -110,7 +109,7 @@ impl PageCache {
         memory.room_to_cache(header.uncompressed_bytes, MemoryTag::Reader)
     }
 
-    /// Keeps the page at `offset` that `room` was filled with.
+    /// Keeps the page at `offset`, which was decompressed into `room`.
     pub(super) fn keep(&self, offset: u64, header: PageHeader, room: UnfilledPage) -> Found {
         let (cached, page) = room.finish();
         let text_check = TextCheck::default();
@@ -152,7 +151,7 @@ mod tests {
         offsets().for_each(|offset| read(&cache, offset, &memory));
         assert!(cache.has_all_of(&range) && cache.has_all_of(&(range.start..range.start + 1)));
         assert!(!cache.has_all_of(&(range.end..range.end + 1)), "no page begins there");
-        // Memory is needed for something else.
+        // Everything else needs the memory.
         let everything = memory.memory_limit() - BYTES as u64;
         let _reservation = memory.reserve(everything as usize, MemoryTag::Reader).unwrap();
         assert!(!cache.has_all_of(&range), "some were dropped");

@@ -1,4 +1,4 @@
-//! Decompression of pages, and of buffers.
+//! Decompression of pages and buffers.
 
 use std::io::Read;
 
@@ -12,17 +12,17 @@ use parquet::basic::Compression;
 
 /// The codec of a column chunk, with its state between pages.
 pub(crate) enum Codec {
-    /// Pages are stored as they are.
+    /// Pages are stored uncompressed.
     None,
     /// Snappy, raw format.
     Snappy(Box<snap::raw::Decoder>),
-    /// Gzip, maybe of several members.
+    /// Gzip, possibly of several members.
     Gzip,
     /// Brotli.
     Brotli,
     /// LZ4, raw blocks.
     Lz4Raw,
-    /// LZ4 as Hadoop frames it, with raw blocks as some writers wrote instead.
+    /// LZ4 with Hadoop's framing, or raw blocks, as some writers use instead.
     Lz4Hadoop,
     /// LZ4, frames.
     Lz4Frame,
@@ -36,7 +36,7 @@ fn unsupported(codec: &str) -> Error {
 }
 
 impl Codec {
-    /// The decoder for a codec.
+    /// Creates the decoder for a codec.
     pub(crate) fn new(compression: Compression) -> Result<Self> {
         Ok(match compression {
             Compression::UNCOMPRESSED => Codec::None,
@@ -50,12 +50,12 @@ impl Codec {
         })
     }
 
-    /// Whether decompressing two pages at once is faster than in sequence.
+    /// Returns true if decompressing two pages at once is faster than in sequence.
     pub(crate) fn is_faster_for_two(&self) -> bool {
         matches!(self, Codec::Snappy(_))
     }
 
-    /// Whether it takes much longer to decompress a page than to touch new memory for it.
+    /// Returns true if decompressing a page takes much longer than touching new memory for it.
     pub(crate) fn is_slow(&self) -> bool {
         match self {
             Codec::Gzip | Codec::Brotli | Codec::Zstd(_) => true,
@@ -63,14 +63,14 @@ impl Codec {
         }
     }
 
-    /// Decompresses two pages at once, each into all of its output; `None` if one of them can't be: which, and why,
-    /// [`decompress`](Self::decompress) tells.
+    /// Decompresses two pages at once, each into all of its output; `None` if one of them is invalid.
+    /// [`decompress`](Self::decompress) tells which, and why.
     pub(crate) fn decompress_two(&self, inputs: [&[u8]; 2], outputs: [&mut [u8]; 2]) -> Option<()> {
         assert!(self.is_faster_for_two());
         decompress_two(inputs, outputs)
     }
 
-    /// The decoder for buffers of Arrow files.
+    /// Creates the decoder for buffers of Arrow files.
     pub(crate) fn of_arrow(compression: Option<CompressionType>) -> Result<Self> {
         Ok(match compression {
             None => Codec::None,
@@ -85,7 +85,7 @@ impl Codec {
         Ok(Codec::Zstd(decompressor.map_err(|error| Error::resource(format!("starting zstd: {error}")))?))
     }
 
-    /// Decompresses `input` into all of `output`, whose length is what the page header promised.
+    /// Decompresses `input` into all of `output`, whose length was promised by the page header.
     pub(crate) fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<()> {
         if output.is_empty() {
             return Ok(());
@@ -134,7 +134,8 @@ fn read_all(mut decoder: impl Read, output: &mut [u8]) -> std::io::Result<usize>
     Ok(written)
 }
 
-/// Brotli with windows as the standard has them, up to 16 MiB: a file could ask for a gibibyte in the form for large ones.
+/// Decompresses Brotli with the standard's windows of up to 16 MiB: in its large-window form, a file could ask for a
+/// gibibyte.
 fn brotli(input: &[u8], output: &mut [u8]) -> std::result::Result<usize, &'static str> {
     let allocator = StandardAlloc::default;
     let mut state = BrotliState::new_strict(allocator(), allocator(), allocator());
@@ -151,7 +152,8 @@ fn brotli(input: &[u8], output: &mut [u8]) -> std::result::Result<usize, &'stati
     }
 }
 
-/// Blocks of (decompressed size, compressed size, data), sizes big-endian; `None` if the input isn't framed so.
+/// Decompresses blocks of (decompressed size, compressed size, data), sizes big-endian; `None` if the input isn't
+/// framed this way.
 fn lz4_hadoop(mut input: &[u8], output: &mut [u8]) -> Option<usize> {
     let mut written = 0usize;
     while !input.is_empty() {

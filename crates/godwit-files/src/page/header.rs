@@ -1,13 +1,13 @@
 //! Page headers: Thrift structures in compact protocol.
 //!
-//! Only the fields that decoding needs are kept; all others, above all statistics, are skipped without being built.
-//! Every read is checked against the bytes available: a header from a damaged file is an error, never a panic.
+//! Only the fields needed for decoding are kept; all others, above all statistics, are skipped without being built.
+//! Every read is checked against the available bytes: the header of a damaged file is an error, never a panic.
 
 use godwit_common::{Error, Result};
 
 use crate::thrift::{Compact, Parsed, Stop, Wire};
 
-/// What a page holds.
+/// The kind of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
     /// Dictionary entries.
@@ -20,14 +20,14 @@ pub(crate) enum PageKind {
         repetition_bytes: usize,
         /// Bytes of the definition levels.
         definition_bytes: usize,
-        /// False if the values are stored as they are, whatever the codec of the chunk.
+        /// False if the values are stored uncompressed, whatever the codec of the chunk.
         is_compressed: bool,
     },
-    /// Something that readers skip.
+    /// Anything else; skipped by readers.
     Other,
 }
 
-/// How the values of a page are encoded; numbers as in the format.
+/// The encoding of a page's values; numbers as in the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueEncoding {
     /// Values in sequence.
@@ -36,7 +36,7 @@ pub(crate) enum ValueEncoding {
     Dictionary,
     /// Runs and bit-packed groups (booleans).
     Rle,
-    /// Something that this decoder doesn't know.
+    /// An encoding unknown to this decoder.
     Other(i32),
 }
 
@@ -56,18 +56,18 @@ impl ValueEncoding {
 pub(crate) struct PageHeader {
     /// What the page holds.
     pub kind: PageKind,
-    /// Values in it, NULLs included.
+    /// Number of values, including NULLs.
     pub values: usize,
     /// Encoding of the values.
     pub encoding: ValueEncoding,
     /// Bytes that follow the header in the file.
     pub compressed_bytes: usize,
-    /// Bytes of the page when it is decompressed.
+    /// Decompressed size of the page.
     pub uncompressed_bytes: usize,
 }
 
 impl PageHeader {
-    /// Parses the header at the start of `bytes`; returns how long it is, too. `None` if `bytes` end inside it.
+    /// Parses the header at the start of `bytes`; also returns its length. `None` if `bytes` end inside it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(PageHeader, usize)>> {
         let mut input = Compact::new(bytes);
         match parse_page_header(&mut input) {

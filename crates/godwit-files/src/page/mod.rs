@@ -5,9 +5,9 @@
 //! ```
 //!
 //! With an offset index, the page that holds a row is read directly. Without one, headers are walked from the start of
-//! the chunk; the data of unneeded pages isn't read then either. A page is decompressed into a buffer that is reused
-//! for the next one, unless vectors still share it. Where decompressing two pages at once is faster than in sequence,
-//! and readers take page after page, the next one is decompressed along with the requested one.
+//! the chunk, still without reading the data of unneeded pages. A page is decompressed into a buffer that is reused for
+//! the next one, unless vectors still share it. If decompressing two pages at once is faster than in sequence and the
+//! reader takes page after page, the next one is decompressed along with the requested one.
 
 mod buffer;
 mod cache;
@@ -44,20 +44,20 @@ pub(crate) struct Page {
     pub first_row: usize,
     /// Levels and values.
     pub bytes: Buffer,
-    /// The memory of `bytes`, to be given back; `None` if it is a page of the pool.
+    /// The memory of `bytes`, for reuse; `None` if it is a page of the pool.
     pub buffer: Option<SharedBuffer>,
     /// Whether its texts were checked.
     pub text_check: TextCheck,
 }
 
 impl Page {
-    /// A page of the pool, which stays pinned as long as vectors share it.
+    /// Returns a page of the pool, which stays pinned as long as vectors share it.
     fn pinned(found: Found, first_row: usize) -> Self {
         let Found { header, page, text_check } = found;
         Page { header, first_row, bytes: Buffer::from(Bytes::from_owner(page)), buffer: None, text_check }
     }
 
-    /// The page at `offset` of `file`, which was decompressed into `room`.
+    /// Returns the page at `offset` of `file`, which was decompressed into `room`.
     fn new(file: &FileBytes, offset: u64, header: PageHeader, room: PageRoom, first_row: usize) -> Self {
         match room {
             PageRoom::Cached(room) => Self::pinned(file.pages().keep(offset, header, room), first_row),
@@ -79,9 +79,9 @@ pub(crate) struct PageReader {
     chunk: ChunkLocation,
     codec: Codec,
     window: ReadWindow,
-    /// Where the next page begins, for files without an offset index, and its first row.
+    /// Where the next page begins, and its first row; for files without an offset index.
     next: (u64, usize),
-    /// The rows that will be read, although some of their pages may not be needed.
+    /// The rows that will be read, though some of their pages may not be needed.
     rows: Range<usize>,
     /// The page after the last one.
     next_page: usize,
@@ -89,9 +89,9 @@ pub(crate) struct PageReader {
     ahead: Option<Page>,
     spare: SpareBuffers,
     memory: BufferManager,
-    /// Allocates for the column's pages that are kept.
+    /// Allocates the column's cached pages.
     cache: BufferManager,
-    /// What was read so far, until it is taken.
+    /// Amounts read so far, until they are taken.
     pub reads: ColumnReads,
 }
 
@@ -100,7 +100,7 @@ fn codec_of(file: &FileBytes, chunk: &ChunkLocation) -> Result<Codec> {
 }
 
 impl PageReader {
-    /// A reader of `rows` of `chunk` through `window`. Its buffers are accounted with `memory`.
+    /// Creates a reader of `rows` of `chunk` through `window`. Its buffers are accounted for with `memory`.
     pub(crate) fn new(
         file: FileBytes,
         chunk: ChunkLocation,
@@ -126,7 +126,7 @@ impl PageReader {
         Ok(reader)
     }
 
-    /// Turns to another chunk and keeps the buffers.
+    /// Switches to another chunk, keeping the buffers.
     pub(crate) fn reopen(&mut self, file: FileBytes, chunk: ChunkLocation, rows: Range<usize>) -> Result<()> {
         self.codec = codec_of(&file, &chunk)?;
         (self.file, self.chunk) = (file, chunk);
@@ -139,7 +139,7 @@ impl PageReader {
         self.next = (self.chunk.start, 0);
         self.next_page = self.chunk.pages.as_ref().map_or(0, |pages| page_of(pages, rows.start));
         let object = self.file.column_object(&self.chunk.column, &self.memory);
-        // Readers of dictionaries or headers only ask for no rows.
+        // Those who only read dictionaries or headers pass no rows.
         if !rows.is_empty() {
             let bytes = Self::bytes_of(&self.chunk, rows.clone());
             object.note_scan(rows.len(), bytes.end - bytes.start);
@@ -152,18 +152,18 @@ impl PageReader {
         self.ahead.take().and_then(|page| page.buffer).into_iter().for_each(|buffer| self.spare.give(buffer));
     }
 
-    /// An error about the file.
+    /// Returns an error about the file.
     pub(crate) fn corrupt(&self, what: impl std::fmt::Display) -> Error {
         self.file.corrupt(what)
     }
 
-    /// Where the bytes for `rows` are: their pages, or the whole chunk if its pages aren't known.
+    /// Returns where the bytes for `rows` are: their pages, or the whole chunk if its pages aren't known.
     pub(crate) fn bytes_of(chunk: &ChunkLocation, rows: Range<usize>) -> Range<u64> {
         let (start, end) = match &chunk.pages {
             Some(pages) => {
                 let first = page_of(pages, rows.start);
                 let last = pages.partition_point(|page| page.first_row < rows.end).saturating_sub(1).max(first);
-                // The dictionary is in front of the first page.
+                // The dictionary precedes the first page.
                 let start = if first == 0 { chunk.start } else { pages[first].offset };
                 (start, pages[last].offset + pages[last].bytes as u64)
             }
@@ -172,13 +172,13 @@ impl PageReader {
         start..end
     }
 
-    /// Takes a page's buffer back for reuse, if nothing shares it.
+    /// Takes back a page's buffer for reuse, if nothing shares it.
     pub(crate) fn give_back(&mut self, buffer: SharedBuffer) {
         godwit_trace::forget(buffer.as_ref().as_ptr(), buffer.as_ref().len());
         self.spare.give(buffer);
     }
 
-    /// The dictionary page, if the chunk begins with one.
+    /// Reads the dictionary page, if the chunk begins with one.
     pub(crate) fn dictionary_page(&mut self) -> Result<Option<Page>> {
         if self.chunk.start >= self.chunk.end {
             return Ok(None);
@@ -193,7 +193,7 @@ impl PageReader {
         Ok(Some(page))
     }
 
-    /// Number of entries according to the header of the dictionary page, if the chunk begins with one.
+    /// Returns the number of entries according to the header of the dictionary page, if the chunk begins with one.
     pub(crate) fn dictionary_entries(&mut self) -> Result<Option<usize>> {
         if self.chunk.start >= self.chunk.end {
             return Ok(None);
@@ -202,7 +202,7 @@ impl PageReader {
         Ok((header.kind == PageKind::Dictionary).then_some(header.values))
     }
 
-    /// The data page that holds `row`.
+    /// Reads the data page that holds `row`.
     pub(crate) fn page_of_row(&mut self, row: usize) -> Result<Page> {
         assert!(row < self.chunk.rows, "rows are inside the row group");
         let page = match &self.chunk.pages {
@@ -213,8 +213,8 @@ impl PageReader {
         Ok(page)
     }
 
-    /// Tells a memory trace where the page is, and that it was read as a whole. Its place is about that in the file, with all
-    /// pages as long as this one.
+    /// Tells a memory trace where the page is, and that all of it was read. Its place approximates that in the file, as
+    /// if all pages were as long as this one.
     fn tell_trace(&self, page: &Page) {
         let Some(object) = self.cache.object().filter(|_| godwit_trace::is_on()) else { return };
         let (bytes, rows) = (page.bytes.len(), page.header.values.max(1));
@@ -224,7 +224,7 @@ impl PageReader {
         godwit_trace::loads(|loads| loads.run(page.bytes.as_ptr(), bytes, VECTOR_BYTES));
     }
 
-    /// A page whose place and rows are given by the offset index.
+    /// Reads a page whose location and rows are given by the offset index.
     fn located_page(&mut self, index: usize) -> Result<Page> {
         let is_sequential = index == self.next_page;
         self.next_page = index + 1;
@@ -251,7 +251,7 @@ impl PageReader {
         self.content(span.offset, header_bytes, header, span.first_row)
     }
 
-    /// The page at `offset`, if it is in the pool.
+    /// Returns the page at `offset`, if it is in the pool.
     fn cached(&mut self, offset: u64, first_row: usize) -> Option<Page> {
         let found = self.file.pages().get(offset)?;
         self.reads.pages_cached += 1;
@@ -262,7 +262,7 @@ impl PageReader {
         self.chunk.pages.as_ref().expect("pages that have a number are in an offset index")[index]
     }
 
-    /// Whether a header agrees with the offset index.
+    /// Returns true if a header agrees with the offset index.
     fn is_as_stated(&self, index: usize, header: &PageHeader, header_bytes: usize) -> bool {
         let pages = self.chunk.pages.as_deref().unwrap_or_default();
         let end = pages.get(index + 1).map_or(self.chunk.rows, |next| next.first_row);
@@ -271,8 +271,8 @@ impl PageReader {
         is_data && header.values == end - pages[index].first_row && bytes <= pages[index].bytes
     }
 
-    /// True if the page after a page should be decompressed along with it by a reader that takes page after page: it
-    /// will likely be read, and there is plenty of room.
+    /// Returns true if the page after this one should be decompressed along with it by a reader that takes page after
+    /// page: it will likely be read, and there is plenty of room.
     fn is_next_wanted(&self, index: usize) -> bool {
         let Some(next) = self.chunk.pages.as_ref().and_then(|pages| pages.get(index + 1)) else { return false };
         self.codec.is_faster_for_two()
@@ -282,7 +282,7 @@ impl PageReader {
             && self.file.pages().get(next.offset).is_none()
     }
 
-    /// A page and the next one, decompressed at once; `None` if that isn't possible.
+    /// Reads a page and the next one, decompressed together; `None` if that isn't possible.
     fn two_pages(&mut self, index: usize) -> Result<Option<(Page, Page)>> {
         let spans = [self.span(index), self.span(index + 1)];
         let window = self.window.clone();
@@ -322,7 +322,7 @@ impl PageReader {
         )))
     }
 
-    /// Walks over page headers until the page of `row`.
+    /// Walks over page headers to the page of `row` and reads it.
     fn walk_to_page(&mut self, row: usize) -> Result<Page> {
         let (header_bytes, header) = self.walk_to_header(row)?;
         let (offset, first_row) = self.next;
@@ -331,8 +331,8 @@ impl PageReader {
         self.content(offset, header_bytes, header, first_row)
     }
 
-    /// The row after the page of `row`, for files without an offset index: as their headers tell, from the page on that was
-    /// read last.
+    /// Returns the row after the page of `row`, for files without an offset index, by walking headers from the last
+    /// page that was read.
     pub(crate) fn page_end(&mut self, row: usize) -> Result<usize> {
         if row >= self.next.1 {
             let (_, header) = self.walk_to_header(row)?;
@@ -341,7 +341,7 @@ impl PageReader {
         Ok(self.next.1)
     }
 
-    /// Goes to the header of the page of `row`: that is next from here on.
+    /// Goes to the header of the page of `row`, which becomes the next page.
     fn walk_to_header(&mut self, row: usize) -> Result<(usize, PageHeader)> {
         let (mut offset, mut first_row) = self.next;
         if row < first_row {
@@ -376,7 +376,7 @@ impl PageReader {
         let left = (self.chunk.end - offset) as usize;
         let window = self.window.clone();
         let mut window = window.lock();
-        // Usually everything in the window, else as much as is read at once.
+        // Usually the window has enough; otherwise as much as is read at once.
         let mut wanted = 1;
         loop {
             let seen = self.fetch(&mut window, offset, wanted)?;
@@ -390,7 +390,7 @@ impl PageReader {
         }
     }
 
-    /// The page at `offset`, decompressed: from the cache, or read, decompressed, and maybe cached.
+    /// Returns the decompressed page at `offset`: from the cache, or read, decompressed, and maybe cached.
     fn content(&mut self, offset: u64, header_bytes: usize, header: PageHeader, first_row: usize) -> Result<Page> {
         if let Some(page) = self.cached(offset, first_row) {
             return Ok(page);
@@ -407,7 +407,7 @@ impl PageReader {
         Ok(Page::new(file, offset, header, room, first_row))
     }
 
-    /// At least `bytes` bytes from `offset` on.
+    /// Returns at least `bytes` bytes from `offset`.
     fn fetch<'a>(&mut self, window: &'a mut Window, offset: u64, bytes: usize) -> Result<&'a [u8]> {
         let left = self.chunk.end.saturating_sub(offset);
         if bytes as u64 > left {
@@ -420,7 +420,7 @@ impl PageReader {
     }
 }
 
-/// The page of a row.
+/// Returns the page of a row.
 fn page_of(pages: &[PageSpan], row: usize) -> usize {
     pages.partition_point(|page| page.first_row <= row).saturating_sub(1)
 }
@@ -433,7 +433,8 @@ fn decompress(codec: &mut Codec, header: &PageHeader, stored: &[u8], target: &mu
     }
 }
 
-/// The part of a page to be decompressed, and its target; uncompressed parts are copied. `None` if nothing is left.
+/// Returns the part of a page to be decompressed, and its target; uncompressed parts are copied. `None` if nothing is
+/// left.
 fn compressed_part<'a>(
     header: &PageHeader,
     stored: &'a [u8],

@@ -1,12 +1,12 @@
-//! Runs of equal values and groups of bit-packed values: how Parquet stores dictionary codes, levels and booleans.
+//! Runs of equal values and groups of bit-packed values, as Parquet stores dictionary codes, levels and booleans.
 //!
 //! ```text
 //! header (varint) ─ even: a run   | value in ⌈width / 8⌉ bytes |           header / 2 times
 //!                 └ odd:  groups  | 8 values in `width` bytes | … |        header / 2 groups
 //! ```
 //!
-//! A cursor only moves forward. It knows offsets, not bytes: the page is handed in with each call, so that cursor and
-//! page can live in one structure.
+//! A cursor only moves forward. It knows offsets, not bytes: the page is passed with each call, so cursor and page can
+//! live in one structure.
 
 use std::ops::Range;
 
@@ -19,14 +19,14 @@ const SPARSE_FACTOR: usize = 6;
 #[derive(Clone, Debug)]
 enum Run {
     Repeated(u32),
-    /// Where the groups begin, and how many of their values were passed.
+    /// Where the groups begin, and how many of their values were consumed.
     Packed(usize, usize),
 }
 
 /// A position in encoded values.
 #[derive(Clone, Debug)]
 pub(crate) struct RunCursor {
-    /// The rest of the encoded bytes, after the current run.
+    /// The encoded bytes after the current run.
     rest: Range<usize>,
     width: u32,
     run: Run,
@@ -35,7 +35,7 @@ pub(crate) struct RunCursor {
 }
 
 impl RunCursor {
-    /// A cursor over the values of `width` bits in the bytes `range` of a page.
+    /// Creates a cursor over the values of `width` bits in the bytes `range` of a page.
     pub(crate) fn new(range: Range<usize>, width: u32) -> Result<Self> {
         if width > 32 {
             return Err(Error::corrupt(format!("codes of {width} bits")));
@@ -43,7 +43,7 @@ impl RunCursor {
         Ok(Self { rest: range, width, run: Run::Repeated(0), left: 0 })
     }
 
-    /// The value that the rest of the current run repeats and how often, if it is a run.
+    /// Returns the value that the rest of the current run repeats, and how often, if it is a run.
     pub(crate) fn repeated(&mut self, page: &[u8]) -> Result<Option<(u32, usize)>> {
         if self.left == 0 {
             self.next_run(page)?;
@@ -61,7 +61,7 @@ impl RunCursor {
             let step = self.step(page, wanted)?;
             match &self.run {
                 Run::Repeated(value) => out.resize(out.len() + step, *value),
-                // Not only the run: the kernel may read beyond it in wide steps.
+                // Not just the run: the kernel may read beyond it in wide steps.
                 Run::Packed(bytes, passed) => unpack(&page[*bytes..], self.width, *passed, step, out),
             }
             self.pass(step);
@@ -106,7 +106,7 @@ impl RunCursor {
         Ok(())
     }
 
-    /// Passes `count` values.
+    /// Skips `count` values.
     pub(crate) fn skip(&mut self, page: &[u8], count: usize) -> Result<()> {
         let mut wanted = count;
         while wanted > 0 {
@@ -117,7 +117,7 @@ impl RunCursor {
         Ok(())
     }
 
-    /// Number of values that can be taken from the current run, out of `wanted` > 0.
+    /// Returns how many of `wanted` > 0 values can be taken from the current run.
     fn step(&mut self, page: &[u8], wanted: usize) -> Result<usize> {
         if self.left == 0 {
             self.next_run(page)?;
@@ -146,7 +146,7 @@ impl RunCursor {
             let header = varint(&mut input).ok_or_else(ended)?;
             let count = (header >> 1) as usize;
             if header & 1 == 1 {
-                // The last group may be cut after its last value.
+                // The last group may be truncated after its last value.
                 let bytes = count.saturating_mul(self.width as usize).min(input.len());
                 let start = self.rest.start + (before - input.len());
                 self.left = match self.width {
@@ -164,7 +164,7 @@ impl RunCursor {
                 let mut value = [0u8; 4];
                 value[..bytes].copy_from_slice(stored);
                 let value = u32::from_le_bytes(value);
-                // Callers rely on this number of bits: a truth value is 0 or 1.
+                // Callers rely on this number of bits: a boolean is 0 or 1.
                 if value.checked_shr(self.width).is_some_and(|rest| rest != 0) {
                     return Err(Error::corrupt(format!("a run of {value} in a page of {} bits", self.width)));
                 }
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// Encodes as alternating runs and groups, as the tests ask for.
+    /// Encodes alternating runs and groups, as the tests specify.
     fn encode(parts: &[(bool, Vec<u32>)], width: u32) -> (Vec<u8>, Vec<u32>) {
         let (mut bytes, mut values) = (Vec::new(), Vec::new());
         let put_varint = |bytes: &mut Vec<u8>, mut value: u32| {

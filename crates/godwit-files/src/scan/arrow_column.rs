@@ -1,4 +1,4 @@
-//! Columns that the Arrow reader of the Parquet crate decodes: nested types, and encodings without a decoder here.
+//! Columns decoded by the Parquet crate's Arrow reader: nested types, and encodings without a decoder here.
 
 use std::io;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::file::FileBytes;
 use crate::footer::{ParquetFile, guard};
 use crate::page::PageHeader;
 
-/// Reads one column of one morsel, rows ascending.
+/// Reads one column of one morsel, in ascending order of rows.
 pub(crate) struct ArrowColumn {
     file: FileBytes,
     reader: ParquetRecordBatchReader,
@@ -31,7 +31,7 @@ pub(crate) struct ArrowColumn {
 }
 
 impl ArrowColumn {
-    /// A reader of `rows` of a row group.
+    /// Opens a reader of `rows` of a row group.
     pub(crate) fn open(
         file: &ParquetFile,
         row_group: usize,
@@ -58,7 +58,7 @@ impl ArrowColumn {
         Ok(Self { file: file.bytes.clone(), reader, batch: None, first_row: rows.start, memory })
     }
 
-    /// Rows `row .. row + rows` of the row group, or those of them at `selected`.
+    /// Reads rows `row .. row + rows` of the row group, or those of them at `selected`.
     pub(crate) fn read(&mut self, row: usize, rows: usize, selected: Option<&[u32]>) -> Result<Vector> {
         let mut parts: Vec<ArrayRef> = Vec::new();
         let mut done = 0;
@@ -102,15 +102,15 @@ impl ArrowColumn {
     }
 }
 
-/// Bytes read at once to look for the end of a page header.
+/// Bytes read at once to find the end of a page header.
 const HEADER_STEP_BYTES: usize = 256;
 
 /// Pages of a file for the Parquet crate, without headers that could keep it busy for hours: see
-/// [`crate::footer_shape`]. With a page index it asks for whole pages; otherwise for a reader of the header, and then
-/// for what follows.
+/// [`crate::footer_shape`]. With a page index, the crate requests whole pages; otherwise a reader of the header, and
+/// then the bytes after it.
 struct CheckedPages {
     file: FileBytes,
-    /// Where the pages begin that may be asked for as a whole, ascending.
+    /// Where the pages begin that may be requested as a whole, ascending.
     starts: Vec<u64>,
 }
 
@@ -138,7 +138,7 @@ fn check_header(file: &FileBytes, start: u64) -> Result<()> {
     let most = left.min(HEADER_BYTES_MAX);
     let mut bytes = vec![0; HEADER_STEP_BYTES.min(most)];
     loop {
-        // The crate will see the same error, or not; its own message will report it.
+        // The crate may see the same error, which its own message will report.
         if file.read_at(&mut bytes, start).is_err() {
             return Ok(());
         }
@@ -174,11 +174,10 @@ impl ChunkReader for CheckedPages {
     }
 }
 
-/// Reads a header, which is checked first. The crate also gets readers of what isn't a header, and doesn't read from
-/// them.
+/// Reads a header, which is checked first. The crate also requests readers at other places, but doesn't read from them.
 struct HeaderReader {
     file: FileBytes,
-    /// Where the header begins, until it has been checked.
+    /// Where the header begins, until it was checked.
     unchecked: Option<u64>,
     input: <FileBytes as ChunkReader>::T,
 }

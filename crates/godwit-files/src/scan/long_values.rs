@@ -1,4 +1,4 @@
-//! Columns whose values in the rows of a chunk are too large to be held at once.
+//! Columns whose values in one chunk's rows are too large to be held at once.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ pub(super) struct LongValues {
     pages: Option<Vec<PageSpan>>,
     /// Rows of the row group.
     rows: usize,
-    /// Decompressed bytes for each byte of the file.
+    /// Decompressed bytes per byte of the file.
     ratio: f64,
-    /// Mean decompressed size of the values of a row.
+    /// Mean decompressed size of the values per row.
     row_bytes: f64,
 }
 
 impl LongValues {
-    /// The column, if there are `window_rows` rows among `rows` whose values may be too large.
+    /// Returns the column, if the values of `window_rows` rows among `rows` may be too large.
     pub(super) fn new(
         file: &ParquetFile,
         row_group: usize,
@@ -40,7 +40,7 @@ impl LongValues {
         column.is_long(rows, window_rows).then_some(column)
     }
 
-    /// Most bytes that a page of the column has when it is decompressed; 0 if its values are of usual lengths.
+    /// Returns the maximum decompressed size of the column's pages; 0 if its values have ordinary lengths.
     pub(super) fn page_bytes_max(file: &ParquetFile, row_group: usize, column: usize) -> u64 {
         let decompressed_bytes = file.decompressed_bytes(row_group, column);
         let rows = file.row_group_rows[row_group] as u64;
@@ -65,17 +65,17 @@ impl LongValues {
         })
     }
 
-    /// Number of average rows whose values may be held at once.
+    /// Returns the number of average rows whose values may be held at once.
     pub(super) fn rows_max(&self) -> usize {
         ((WINDOW_VALUES_BYTES_MAX as f64 / self.row_bytes.max(1.0)) as usize).max(1)
     }
 
-    /// Only headers tell where the pages of the column are.
+    /// Returns true if only headers tell where the pages of the column are.
     pub(super) fn has_unknown_pages(&self) -> bool {
         self.pages.is_none()
     }
 
-    /// The latest end of a window of rows that begins at `start`.
+    /// Returns the latest end of a window of rows that begins at `start`.
     pub(super) fn window_end(&self, start: usize) -> usize {
         let Some(pages) = &self.pages else { return start + self.rows_max() };
         let first = page_of(pages, start);

@@ -5,7 +5,7 @@
 //! worker:  the columns of a morsel, each with a reader of its own                  (reader.rs)
 //! ```
 //!
-//! Readers skip the rows of a column when asked for later ones, and pages that aren't needed aren't even read.
+//! Readers skip the rows of a column when asked for later ones; unneeded pages aren't even read.
 
 mod arrow_column;
 mod long_values;
@@ -27,7 +27,7 @@ use crate::table::ParquetTable;
 use plan::Morsel;
 use reader::ParquetReader;
 
-/// The pieces of a scan.
+/// The morsels of a scan.
 pub struct ScanPlan {
     morsels: Vec<Morsel>,
 }

@@ -1,4 +1,4 @@
-//! Which rows are read, and in which pieces.
+//! The rows to read, and their division into morsels.
 //!
 //! ```text
 //! row groups ──bounds──▶ those that may have rows ──page bounds──▶ ranges of rows ──▶ morsels, cut at page boundaries
@@ -18,7 +18,7 @@ use crate::table::{ParquetTable, TableFile};
 use godwit_pipeline::scan_filter::{Bounds, Pruning, refuted};
 use godwit_pipeline::{Planned, QueryContext, Table};
 
-/// A piece of work: some rows of a row group.
+/// A unit of work: some rows of a row group.
 pub(crate) struct Morsel {
     /// File of the table.
     pub file: usize,
@@ -26,12 +26,12 @@ pub(crate) struct Morsel {
     pub row_group: usize,
     /// Rows of the row group.
     pub rows: Range<usize>,
-    /// What the morsels of the row group share.
+    /// State shared by the morsels of the row group.
     pub state: Arc<RowGroupState>,
 }
 
 impl ScanPlan {
-    /// The morsels of the row group that morsel `number` is in.
+    /// Returns the morsels of the row group that contains morsel `number`.
     pub(super) fn row_group_of(&self, number: usize) -> &[Morsel] {
         let is_in = |morsel: &&Morsel| Arc::ptr_eq(&morsel.state, &self.morsels[number].state);
         let before = self.morsels[..number].iter().rev().take_while(is_in).count();
@@ -40,7 +40,7 @@ impl ScanPlan {
     }
 }
 
-/// Where columns of the table are, for the rows of some morsels of one row group.
+/// Returns where columns of the table are, for the rows of some morsels of one row group.
 pub(super) fn bytes_of(table: &ParquetTable, morsels: &[Morsel], columns: &[usize]) -> Vec<Range<u64>> {
     let (file, row_group) = (&table.files()[morsels[0].file], morsels[0].row_group);
     let stored = columns.iter().filter_map(|&column| file.column(column));
@@ -53,7 +53,7 @@ pub(super) fn bytes_of(table: &ParquetTable, morsels: &[Morsel], columns: &[usiz
     chunks.flatten().flat_map(of_chunk).collect()
 }
 
-/// Plans the scan of a table for a query. `columns` are those that are read, the most selective ones first.
+/// Plans the scan of a table for a query. `columns` are those to read, the most selective first.
 pub(crate) fn plan(
     table: &ParquetTable,
     pruning: &Pruning<'_>,
@@ -94,7 +94,7 @@ pub(crate) fn plan(
     Planned { plan: ScanPlan { morsels }, workers_max, rows, rows_pruned, groups: all_groups, groups_pruned }
 }
 
-/// How many workers may hold pages of these columns at once, if there are pages that are large for the memory limit: they
+/// Returns how many workers may hold pages of these columns at once, if some pages are large for the memory limit: they
 /// are decompressed as a whole.
 fn workers_with_large_pages(table: &ParquetTable, morsels: &[Morsel], columns: &[usize], limit_bytes: u64) -> usize {
     let page_bytes = |morsel: &Morsel| {
@@ -108,7 +108,7 @@ fn workers_with_large_pages(table: &ParquetTable, morsels: &[Morsel], columns: &
     usize::try_from(share_bytes.checked_div(worker_bytes).unwrap_or(u64::MAX)).unwrap_or(usize::MAX).max(1)
 }
 
-/// The rows of a row group whose pages aren't refuted, as ascending ranges.
+/// Returns the rows of a row group in pages that can't be pruned, as ascending ranges.
 fn page_ranges(file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> Vec<Range<usize>> {
     let rows = file.file.row_group_rows[row_group];
     let mut ranges = vec![Range { start: 0, end: rows }];
@@ -130,7 +130,7 @@ fn page_ranges(file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> Vec
     ranges
 }
 
-/// The intersection of both; adjacent ranges are joined.
+/// Returns the intersection of both; adjacent ranges are joined.
 fn intersect(ranges: &[Range<usize>], others: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     let mut push = |range: Range<usize>| match joined.last_mut() {
@@ -146,15 +146,15 @@ fn intersect(ranges: &[Range<usize>], others: impl Iterator<Item = Range<usize>>
     joined
 }
 
-/// Rows at which a row group may be cut.
+/// Returns the rows at which a row group may be cut.
 fn cuts(file: &TableFile, row_group: usize, columns: &[usize], all_groups: usize, workers: usize) -> Vec<usize> {
     let rows = file.file.row_group_rows[row_group];
     let stored: Vec<usize> = columns.iter().filter_map(|&column| file.column(column)).collect();
     if let Some(starts) = stored.iter().find_map(|&column| page_starts(&file.file, row_group, column)) {
         return starts;
     }
-    // Page boundaries are unknown, or there are no pages: a page that is cut is decompressed twice. Row groups are
-    // only cut if there are too few for the workers.
+    // Page boundaries are unknown, or there are no pages: a page that is cut is decompressed twice. Row groups are only
+    // cut if there are too few for the workers.
     let pieces = if stored.is_empty() { rows.div_ceil(MORSEL_ROWS_MIN) } else { (2 * workers).div_ceil(all_groups) };
     let step = rows.div_ceil(pieces.max(1)).max(MORSEL_ROWS_MIN);
     (0..rows).step_by(step).collect()

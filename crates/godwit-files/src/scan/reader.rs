@@ -19,8 +19,7 @@ use crate::file::FileBytes;
 use crate::page::ReadWindow;
 use crate::table::ParquetTable;
 
-/// Maximum number of dictionary entries that are tested to skip a row group, per row of it: testing must cost much less
-/// than reading.
+/// Maximum number of dictionary entries tested to skip a row group, per row: testing must cost much less than reading.
 const TESTED_ENTRIES_PER_ROW_MAX: f64 = 0.05;
 
 /// Reads columns of morsels, one at a time.
@@ -28,21 +27,21 @@ pub struct ParquetReader {
     scan: Arc<Scan<ParquetTable>>,
     query: Arc<QueryContext>,
     memory: BufferManager,
-    /// All columns read the file through it.
+    /// The window through which all columns read the file.
     buffer: ReadWindow,
     /// By column of the table.
     columns: Vec<Column>,
     /// Number of the morsel.
     morsel: usize,
-    /// Columns that make windows shorter, by their places in the table.
+    /// Columns that shorten windows, with their positions in the table.
     long: Vec<(usize, LongValues)>,
-    /// Rows that are left of the morsel.
+    /// Remaining rows of the morsel.
     left: Range<usize>,
-    /// Rows of the row group that are the window.
+    /// The current window, in rows of the row group.
     window: Range<usize>,
 }
 
-/// How a column is read; opened when it is first needed in a morsel.
+/// The reader of a column, opened when the column is first needed in a morsel.
 #[derive(Default)]
 struct Column {
     native: Option<ColumnReader>,
@@ -64,12 +63,12 @@ impl ParquetReader {
         &self.scan.table.files()[morsel.file].file.bytes
     }
 
-    /// Where the columns of some morsels of a row group are in their file.
+    /// Returns where the columns of some morsels of a row group are in their file.
     fn bytes_of(&self, morsels: &[Morsel]) -> Vec<Range<u64>> {
         bytes_of(&self.scan.table, morsels, &self.scan.task.columns)
     }
 
-    /// True if a filter is TRUE for no entry of the dictionary of its column: no row of the row group passes.
+    /// Returns true if a filter is TRUE for no entry of its column's dictionary, so no row of the row group passes.
     fn is_refuted(&mut self, morsel: &Morsel, stages: &mut [Stage]) -> Result<bool> {
         if let Some(&refuted) = morsel.state.refuted.get() {
             return Ok(refuted);
@@ -109,7 +108,7 @@ impl ParquetReader {
         Ok(rows.is_some_and(|rows| rows.is_empty()))
     }
 
-    /// Where the pages of `row` of long columns end, as far as it takes their headers to know: a window that went on would hold
+    /// Returns where the pages of `row` end in long columns, if that takes reading headers: a longer window would hold
     /// two pages.
     fn page_ends(&mut self, row: usize) -> Result<impl Iterator<Item = usize> + use<>> {
         let unknown: Vec<usize> =
@@ -124,7 +123,7 @@ impl ParquetReader {
         Ok(ends.into_iter())
     }
 
-    /// Makes the reader of a column ready for the morsel.
+    /// Prepares the reader of a column for the morsel.
     fn open_column(&mut self, column: usize) -> Result<()> {
         let reader = &mut self.columns[column];
         if reader.morsel == Some(self.morsel) {
@@ -184,7 +183,7 @@ impl MorselReader for ParquetReader {
         if !file.is_remote() {
             return file.advise_all(self.bytes_of(std::slice::from_ref(morsel)));
         }
-        // In few long requests: a row group's, when the first of its morsels comes near.
+        // In few long requests: for a whole row group, when its first morsel comes near.
         let row_group = plan.row_group_of(number);
         if std::ptr::eq(&row_group[0], morsel) {
             file.advise_all(self.bytes_of(row_group));

@@ -1,4 +1,4 @@
-//! What the morsels of one row group share: dictionaries, and the results of filters on them.
+//! State shared by the morsels of a row group: dictionaries, and the results of filters on them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,16 +9,16 @@ use crate::column::SharedDictionary;
 
 /// Lives from the first morsel of a row group to the last.
 pub(crate) struct RowGroupState {
-    /// By column of the table; emptied when the last morsel is done, so that memory holds the dictionaries of a few row
-    /// groups at a time.
+    /// By column of the table. Emptied after the last morsel, so memory holds the dictionaries of only a few row groups
+    /// at a time.
     dictionaries: Mutex<Vec<Arc<SharedDictionary>>>,
     morsels_left: AtomicUsize,
-    /// True if a filter is TRUE for no entry of a dictionary: the row group has no rows.
+    /// True if a filter is TRUE for no entry of a dictionary, so no row of the row group passes.
     pub refuted: OnceLock<bool>,
 }
 
 impl RowGroupState {
-    /// For a row group that is read in `morsels` morsels.
+    /// Creates the state for a row group that is read in `morsels` morsels.
     pub(crate) fn new(columns: usize, morsels: usize) -> Self {
         Self {
             dictionaries: Mutex::new((0..columns).map(|_| Arc::default()).collect()),
@@ -27,12 +27,12 @@ impl RowGroupState {
         }
     }
 
-    /// Where the dictionary of a column is, or will be.
+    /// Returns the shared dictionary of a column, which may not be loaded yet.
     pub(crate) fn dictionary(&self, column: usize) -> Arc<SharedDictionary> {
         self.dictionaries.lock()[column].clone()
     }
 
-    /// Called once for each morsel when it is done; true for the last.
+    /// Called when a morsel is done; returns true for the last one.
     pub(crate) fn finish_morsel(&self) -> bool {
         let is_last = self.morsels_left.fetch_sub(1, Ordering::AcqRel) == 1;
         if is_last {

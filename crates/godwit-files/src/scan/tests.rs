@@ -1,4 +1,4 @@
-//! Scans against the Arrow reader and naive filters, over everything a writer can choose; and damaged files.
+//! Scans compared with the Arrow reader and naive filters, over everything a writer can choose; and damaged files.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -27,13 +27,13 @@ use crate::test_scan::{Columns, Rows, expected, filtered, memory, note, printed,
 
 mod crafted;
 
-/// What a test file looks like.
+/// Properties of a test file.
 #[derive(Debug, Clone)]
 struct Shape {
     rows: usize,
     /// Distinct values.
     cardinality: u64,
-    /// Number of NULLs in 8 rows; 9: no column is nullable.
+    /// Number of NULLs per 8 rows; 9: no column is nullable.
     nulls: u64,
     /// Values come in runs of this length.
     run: usize,
@@ -108,7 +108,7 @@ fn primitive<T: ArrowPrimitiveType>(values: &[Option<u64>], of: impl Fn(u64) -> 
     values.iter().map(|value| value.map(&of)).collect()
 }
 
-/// A text of a length that depends on the number; some are longer than a view holds.
+/// A text whose length depends on the number; some are longer than a view holds inline.
 fn text(number: u64) -> String {
     format!("t{number}{}", "äöx".repeat((number % 7) as usize))
 }
@@ -185,7 +185,7 @@ fn file(directory: &TempDir) -> PathBuf {
     directory.path().join("x.parquet")
 }
 
-/// A filter, and which rows pass it.
+/// Filters, and the rows that pass them.
 fn filters(columns: &Columns<'_>, batch: &RecordBatch, shape: &Shape, kind: usize) -> (Vec<Expr>, Vec<usize>) {
     let threshold = (shape.cardinality / 4) as i32 - 100;
     let integers = batch.column(1).clone();
@@ -258,12 +258,12 @@ proptest! {
             let at = at as usize % bytes.len();
             match value {
                 0..8 => damaged.truncate(at),
-                // Bytes of another place.
+                // Bytes from elsewhere in the file.
                 8..32 => damaged.copy_within(at / 2..at / 2 + (bytes.len() - at).min(usize::from(value)), at),
                 _ => damaged[at] ^= value,
             }
             std::fs::write(&path, damaged).unwrap();
-            // It may be read as other values, or refused; it may not panic or take memory without bound.
+            // It may be read as other values or rejected, but must not panic or take unbounded memory.
             if let Err(error) = ParquetTable::open(vec![path.clone()], &memory())
                 .and_then(|table| scan(&table, request(&columns[..table.row_type().len().min(17)]), 100))
             {

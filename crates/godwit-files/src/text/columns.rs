@@ -1,4 +1,4 @@
-//! Columns of fields that are spelled unusually, read value by value as SQL's casts do.
+//! Columns of fields in unusual notations, read value by value as SQL's casts do.
 
 use arrow_schema::DataType;
 use chrono::{NaiveDate, NaiveDateTime};
@@ -9,23 +9,23 @@ use godwit_vector::{Bitmap, Flat, StrBuilder, Vector};
 
 use super::times::{self, DayForm};
 
-/// HUGEINT as columns of files have it.
+/// HUGEINT as stored in columns of files.
 const HUGEINT: SqlType = SqlType::Decimal { precision: 38, scale: 0 };
 
-/// How the values of a column are written; by default as SQL writes them.
+/// The notation of a column's values; SQL's by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ColumnForm {
-    /// Of dates and of those in timestamps.
+    /// The form of dates, also in timestamps.
     pub day: Option<DayForm>,
-    /// Formats that the user gave, in strptime's notation.
+    /// Formats given by the user, in strptime's notation.
     pub date_format: Option<String>,
     pub timestamp_format: Option<String>,
-    /// Marks in numbers.
+    /// Separators in numbers.
     pub thousands: Option<u8>,
     pub decimal_separator: Option<u8>,
 }
 
-/// The texts that are NULL.
+/// The texts that stand for NULL.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Nulls<'a> {
     pub first: Option<&'a [u8]>,
@@ -47,12 +47,12 @@ impl<'a> Nulls<'a> {
 }
 
 impl ColumnForm {
-    /// True if numbers have other marks than a point.
+    /// Returns true if numbers have other separators than a decimal point.
     pub(super) fn marks_numbers(&self) -> bool {
         self.thousands.is_some() || self.decimal_separator.is_some_and(|mark| mark != b'.')
     }
 
-    /// The value of a field without blanks around; `None` if it isn't one.
+    /// Returns the value of a field without blanks around; `None` if it isn't one.
     pub(super) fn value(&self, field: &[u8], ty: &SqlType) -> Option<Value> {
         let text = std::str::from_utf8(field).ok()?;
         match (ty, self.day, &self.date_format, &self.timestamp_format) {
@@ -63,7 +63,7 @@ impl ColumnForm {
             (SqlType::Date, Some(form), ..) => times::day(field, form).map(Value::Date),
             (SqlType::Timestamp | SqlType::TimestampTz, _, _, Some(format)) => {
                 let moment = NaiveDateTime::parse_from_str(text, format);
-                // Without a time of day it is midnight.
+                // Without a time of day, it is midnight.
                 let moment =
                     moment.or_else(|_| Ok(NaiveDate::parse_from_str(text, format)?.and_time(Default::default())));
                 let moment: NaiveDateTime = moment.map_err(|_: chrono::ParseError| ()).ok()?;
@@ -94,7 +94,7 @@ impl ColumnForm {
         }
     }
 
-    /// The number with a point and without other marks. Groups behind marks have three digits.
+    /// Returns the number with a point and without other separators. Groups after separators have three digits.
     fn plain_number(&self, text: &str) -> Option<String> {
         let point = char::from(self.decimal_separator.unwrap_or(b'.'));
         let (whole, fraction) =
@@ -122,14 +122,14 @@ pub(super) struct TextColumn {
     valid: Vec<bool>,
 }
 
-/// The values of a column, and the rows whose field isn't a value of its type.
+/// The values of a column, and the rows whose fields aren't values of its type.
 pub(super) struct Values {
     pub vector: Vector,
     pub wrong: Vec<u32>,
 }
 
 impl TextColumn {
-    /// Appends a field; blanks around values that aren't text are ignored.
+    /// Appends a field; blanks around values other than text are ignored.
     pub(super) fn push(&mut self, field: &[u8], nulls: Nulls<'_>, is_text: bool) {
         let field = if is_text { field } else { field.trim_ascii() };
         let is_null = nulls.has(field);
@@ -143,7 +143,7 @@ impl TextColumn {
         self.valid.push(false);
     }
 
-    /// The values, of UTF-8 text.
+    /// Returns the values, given text in UTF-8.
     pub(super) fn values(&self, data_type: &DataType, form: &ColumnForm) -> Result<Values> {
         let rows = self.texts.len();
         if matches!(data_type, DataType::Utf8View | DataType::Utf8) {

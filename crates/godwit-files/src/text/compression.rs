@@ -1,4 +1,4 @@
-//! How text is compressed and encoded in a file.
+//! Compression and encoding of text files.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -7,7 +7,7 @@ use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8, UTF_16LE};
 use flate2::read::MultiGzDecoder;
 use godwit_common::{Error, Result};
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compression {
     None,
@@ -35,7 +35,7 @@ impl Compression {
     }
 }
 
-/// What a file stores, as UTF-8.
+/// Returns the content of a file as UTF-8.
 pub(super) fn text_of<'a>(
     stored: impl Read + Send + 'a,
     compression: Compression,
@@ -53,7 +53,7 @@ pub(super) fn text_of<'a>(
     Ok(Box::new(Decoded::new(bytes, encoding)))
 }
 
-/// The encoding of a name; Latin-1 is read as Windows does, and UTF-16 as its byte order mark says.
+/// Returns the encoding of a name. Latin-1 is read as on Windows, UTF-16 according to its byte order mark.
 fn encoding_of(name: &str) -> Result<&'static Encoding> {
     let plain: String = name.chars().filter(|character| character.is_ascii_alphanumeric()).collect();
     let known = match plain.to_lowercase().as_str() {
@@ -68,10 +68,10 @@ fn encoding_of(name: &str) -> Result<&'static Encoding> {
     })
 }
 
-/// Bytes that are converted at a time.
+/// Bytes converted at a time.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Text in UTF-8, without a byte order mark. A byte order mark decides before the encoding that was given. What is UTF-8
+/// Text in UTF-8, without a byte order mark. A byte order mark overrides the given encoding. Text that already is UTF-8
 /// isn't checked.
 struct Decoded<R> {
     bytes: R,
@@ -80,9 +80,9 @@ struct Decoded<R> {
 }
 
 enum State {
-    /// Nothing is read yet.
+    /// Nothing has been read.
     Beginning,
-    /// The first bytes, which are as they should be, and then the others.
+    /// The first bytes, which need no conversion, and then the others.
     Plain {
         first: Vec<u8>,
         at: usize,

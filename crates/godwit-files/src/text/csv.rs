@@ -1,43 +1,43 @@
-//! Records and fields of CSV, read one after the other.
+//! Parses records and fields of CSV one after the other.
 //!
 //! ```text
 //! field   ─▶ blanks? quote (anything, escaped quotes)* quote blanks? ─┬─▶ delimiter, line break, comment, end
 //!         └▶ anything but those ─────────────────────────────────────┘
 //! ```
 //!
-//! A field that goes on behind its closing quote is taken as it is written, quotes included.
+//! A field that continues after its closing quote is taken as written, including quotes.
 
 use memchr::{memchr, memchr2};
 
 use super::dialect::Dialect;
 
-/// Reads the records of some bytes.
+/// Parses records.
 pub(super) struct Records {
     dialect: Dialect,
     at: usize,
-    /// Line of `at`.
+    /// Line number of `at`.
     line: u64,
     fields: Vec<u8>,
     ends: Vec<usize>,
-    /// Comments on lines of their own.
+    /// Number of comments on lines of their own.
     pub comments: u64,
-    /// What was met so far.
+    /// Observations so far.
     pub met: Met,
 }
 
-/// What a sniffer has to know of the records so far.
+/// Observations on the records so far, for the sniffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Met {
     pub quoted: bool,
-    /// A comment behind fields.
+    /// A comment follows fields.
     pub comment_in_line: bool,
-    /// A field goes on behind its closing quote.
+    /// A field continues after its closing quote.
     pub malformed: bool,
     /// The text ends within quotes.
     pub unclosed: bool,
 }
 
-/// What is behind a field.
+/// The element after a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Behind {
     Field,
@@ -45,36 +45,36 @@ enum Behind {
     Record,
 }
 
-/// A field as it is written.
+/// A field as written.
 struct Token {
     start: usize,
     end: usize,
-    /// It has escaped characters.
+    /// True if it has escaped characters.
     is_escaped: bool,
     behind: Behind,
-    /// Where what is behind begins.
+    /// Where the element after it begins.
     next: usize,
 }
 
 impl Records {
-    /// Records from the beginning of bytes, the first of which is in a line of this number.
+    /// Creates a parser for the beginning of bytes that start in line `first_line`.
     pub(super) fn new(dialect: &Dialect, first_line: u64) -> Self {
         let (fields, ends) = Default::default();
         Self { dialect: *dialect, at: 0, line: first_line, fields, ends, comments: 0, met: Met::default() }
     }
 
-    /// The line of the next record, but for comments before it.
+    /// Returns the line of the next record, or of comments before it.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
-    /// Where the next record begins.
+    /// Returns where the next record begins.
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// The fields of the next record of `bytes`, always the same bytes; `None` at their end. An empty line is a record
-    /// of one empty field.
+    /// Returns the fields of the next record of `bytes`, which must be the same for all calls; `None` at their end. An
+    /// empty line is a record of one empty field.
     pub(super) fn next(&mut self, bytes: &[u8]) -> Option<Fields<'_>> {
         self.fields.clear();
         self.ends.clear();
@@ -96,12 +96,12 @@ impl Records {
         Some(Fields { bytes: &self.fields, ends: &self.ends, is_blank, ends_empty, met: &mut self.met })
     }
 
-    /// True if the next record is an empty line.
+    /// Returns true if the next record is an empty line.
     pub(super) fn at_blank_line(&mut self, bytes: &[u8]) -> bool {
         self.begin(bytes).is_some_and(|at| matches!(bytes[at], b'\n' | b'\r'))
     }
 
-    /// Goes past the next record; false at the end.
+    /// Skips the next record; returns false at the end.
     pub(super) fn skip(&mut self, bytes: &[u8]) -> bool {
         let Some(begin) = self.begin(bytes) else { return false };
         let mut at = begin;
@@ -116,7 +116,7 @@ impl Records {
         }
     }
 
-    /// Where the next record begins, behind comments.
+    /// Returns where the next record begins, after comments.
     fn begin(&mut self, bytes: &[u8]) -> Option<usize> {
         while let Some(&first) = bytes.get(self.at) {
             if Some(first) != self.dialect.comment {
@@ -161,7 +161,7 @@ impl Records {
         }
     }
 
-    /// A field whose quotes begin before `begin`.
+    /// Parses a field whose opening quote is just before `begin`.
     fn quoted(&mut self, bytes: &[u8], start: usize, begin: usize, quote: u8) -> Token {
         self.met.quoted = true;
         let escape = self.dialect.escape.unwrap_or(quote);
@@ -194,7 +194,7 @@ impl Records {
         self.plain(bytes, start, behind)
     }
 
-    /// A field without quotes that ends at `at` or behind.
+    /// Parses a field without quotes that ends at `at` or later.
     fn plain(&mut self, bytes: &[u8], start: usize, at: usize) -> Token {
         let first = self.dialect.delimiter.bytes()[0];
         let comment = self.dialect.comment;
@@ -215,7 +215,7 @@ impl Records {
         }
     }
 
-    /// What is behind a field that ends at `at`; `None`: it goes on.
+    /// Returns the element after a field that ends at `at`; `None`: the field continues.
     #[inline]
     fn separator(&mut self, bytes: &[u8], at: usize) -> Option<(Behind, usize)> {
         let rest = &bytes[at..];
@@ -234,7 +234,7 @@ impl Records {
     }
 }
 
-/// Where the line behind the one of `at` begins.
+/// Returns where the line after that of `at` begins.
 fn behind_line(bytes: &[u8], at: usize) -> usize {
     match memchr2(b'\n', b'\r', &bytes[at..]) {
         None => bytes.len(),
@@ -247,7 +247,7 @@ fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|&byte| byte == b'\n' || byte == b'\r')
 }
 
-/// Line breaks: line feeds, or else carriage returns.
+/// Counts line breaks: line feeds, or else carriage returns.
 pub(super) fn breaks(bytes: &[u8]) -> u64 {
     match memchr(b'\n', bytes) {
         Some(_) => memchr::memchr_iter(b'\n', bytes).count() as u64,
@@ -259,11 +259,11 @@ pub(super) fn breaks(bytes: &[u8]) -> u64 {
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     ends: &'a [usize],
-    /// It is an empty line.
+    /// True for an empty line.
     pub is_blank: bool,
-    /// The last field is there only because a delimiter ends the record: it has no quotes either.
+    /// True if the last field only exists because a delimiter ends the record; it has no quotes either.
     pub ends_empty: bool,
-    /// What was met up to its end.
+    /// Observations up to its end.
     pub met: &'a mut Met,
 }
 

@@ -1,8 +1,8 @@
 //! Cuts a file into pieces that end with a record.
 //!
-//! The file is read once, from front to back, by whichever worker needs a piece; finding the end of the last record is a
-//! fast scan for quotes and newlines (CSV), or for strings and braces (JSON). What follows it begins the next piece.
-//! JSON arrays of objects become sequences of objects: what is between them is replaced by spaces.
+//! The file is read once, from front to back, by whichever worker needs a piece. The end of the last record is found by
+//! a fast scan for quotes and newlines (CSV), or for strings and braces (JSON); the rest goes to the next piece. JSON
+//! arrays of objects become sequences of objects: everything between these is replaced by spaces.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use super::separators::{LastRecord, last_record};
 /// together.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Longest record of CSV, unless an option says otherwise. Longer ones are more likely a quote that isn't closed.
+/// Longest record of CSV, unless an option says otherwise. A longer one more likely has an unclosed quote.
 pub(super) const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// Longest record in any case: places within a piece have 32 bits.
+/// Longest record in any case: positions within a piece have 32 bits.
 const PIECE_BYTES_MAX: usize = 1 << 31;
 
 /// Some records of a file.
@@ -32,23 +32,23 @@ pub(super) struct Piece {
     pub bytes: Vec<u8>,
     /// The file.
     pub path: PathBuf,
-    /// Which of the table's files it is.
+    /// Number of the file among those of the table.
     pub source: usize,
-    /// Line of the file with which it begins, from 1.
+    /// Line of the file in which it begins, from 1.
     pub first_line: u64,
-    /// It is the first of the file.
+    /// True for the first piece of the file.
     pub is_first: bool,
-    /// Of CSV: all quotes are [regular](super::separators).
+    /// For CSV: true if all quotes are [regular](super::separators).
     pub is_regular: bool,
 }
 
 impl Piece {
-    /// Line of the file in which the byte at `at` is.
+    /// Returns the line of the file that contains the byte at `at`.
     pub(super) fn line(&self, at: usize) -> u64 {
         self.lines()(at)
     }
 
-    /// The same for bytes in ascending order: line breaks are counted once for all of them.
+    /// Returns the same for bytes in ascending order, counting line breaks only once for all of them.
     pub(super) fn lines(&self) -> impl FnMut(usize) -> u64 + '_ {
         let (mut counted, mut line) = (0, self.first_line);
         move |at| {
@@ -58,23 +58,23 @@ impl Piece {
         }
     }
 
-    /// Fails unless it is UTF-8.
+    /// Fails if it isn't UTF-8.
     pub(super) fn check(&self) -> Result<()> {
         let Err(error) = std::str::from_utf8(&self.bytes) else { return Ok(()) };
         let error = self.error_at(self.line(error.valid_up_to()), "the text is not UTF-8");
         Err(error.with_hint(NOT_UTF8_HINT))
     }
 
-    /// An error at a line of the file.
+    /// Returns an error at a line of the file.
     pub(super) fn error_at(&self, line: u64, what: &str) -> Error {
         Error::user(format!("{}, line {line}: {what}", self.path.display()))
     }
 }
 
-/// What to do about text that isn't UTF-8.
+/// Hint for text that isn't UTF-8.
 pub(super) const NOT_UTF8_HINT: &str = "name its encoding, such as ENCODING 'latin-1' or 'utf-16'";
 
-/// How the end of a record is found.
+/// The way to find the end of a record.
 pub(super) enum RecordEnds {
     Csv(Dialect),
     Json(JsonScanner),
@@ -86,29 +86,29 @@ pub(super) struct Cutter {
     path: PathBuf,
     source: usize,
     ends: RecordEnds,
-    /// Lines that are left out yet.
+    /// Number of lines still to be skipped.
     skip: u64,
     record_bytes_max: usize,
-    /// For what was read.
+    /// Memory of what was read.
     memory: Reservation,
-    /// Bytes that were read but aren't handed out yet.
+    /// Bytes read but not yet handed out.
     rest: Vec<u8>,
     line: u64,
     is_first: bool,
     at_end: bool,
 }
 
-/// What is read, and how.
+/// Options for reading a file.
 pub(super) struct CutterOptions {
     pub source: usize,
-    /// Lines to leave out at the beginning.
+    /// Number of lines to skip at the beginning.
     pub skip: u64,
     pub record_bytes_max: usize,
-    /// For what was read and isn't handed out.
+    /// Memory of what was read and isn't handed out.
     pub memory: Reservation,
 }
 
-/// An error of opening a file.
+/// Returns the error for a file that can't be opened.
 pub(super) fn open_error(path: &Path, error: &io::Error) -> Error {
     let shown = path.display();
     match error.kind() {
@@ -117,7 +117,7 @@ pub(super) fn open_error(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// Reads until `bytes` has this many, or the file ends; true if it ended.
+/// Reads until `bytes` has `length` bytes or the file ends; returns true if it ended.
 pub(super) fn read_up_to(file: &mut dyn Read, length: usize, bytes: &mut Vec<u8>, path: &Path) -> Result<bool> {
     let missing = length.saturating_sub(bytes.len()) as u64;
     bytes.reserve_exact(missing as usize + 1);
@@ -127,7 +127,7 @@ pub(super) fn read_up_to(file: &mut dyn Read, length: usize, bytes: &mut Vec<u8>
 }
 
 impl Cutter {
-    /// Cuts the text of a file.
+    /// Creates a cutter for the text of a file.
     pub(super) fn new(file: Box<dyn Read + Send>, path: &Path, ends: RecordEnds, options: CutterOptions) -> Self {
         let CutterOptions { source, skip, record_bytes_max, memory } = options;
         let (path, record_bytes_max) = (path.to_owned(), record_bytes_max.min(PIECE_BYTES_MAX));
@@ -135,7 +135,7 @@ impl Cutter {
         Self { file, path, source, ends, skip, record_bytes_max, memory, rest, line, is_first, at_end }
     }
 
-    /// The next piece; `None` at the end of the file. `used` is a piece that is no longer needed.
+    /// Returns the next piece; `None` at the end of the file. `used` is a piece that is no longer needed.
     pub(super) fn next(&mut self, used: Piece) -> Result<Option<Piece>> {
         self.skip_lines()?;
         let (mut bytes, mut spare) = (std::mem::take(&mut self.rest), used.bytes);
@@ -174,7 +174,7 @@ impl Cutter {
         Ok(Some(piece))
     }
 
-    /// Leaves out what comes before the first record.
+    /// Skips the lines before the first record.
     fn skip_lines(&mut self) -> Result<()> {
         let newline = if let RecordEnds::Csv(dialect) = &self.ends { dialect.newline } else { b'\n' };
         while self.skip > 0 && !(self.at_end && self.rest.is_empty()) {
@@ -194,7 +194,7 @@ impl Cutter {
         Ok(())
     }
 
-    /// Takes room for so many bytes that are read together.
+    /// Reserves memory for bytes that are read together.
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if bytes <= self.memory.bytes() {
             return Ok(());
@@ -217,7 +217,7 @@ impl Cutter {
         })
     }
 
-    /// Where the last record that ends in `bytes` ends, and whether the quotes of CSV are regular.
+    /// Returns where the last complete record in `bytes` ends, and whether the quotes of CSV are regular.
     fn last_end(&mut self, bytes: &mut [u8]) -> (Option<usize>, bool) {
         match &mut self.ends {
             RecordEnds::Json(scanner) => (scanner.last_value_end(bytes), true),
@@ -229,7 +229,7 @@ impl Cutter {
     }
 }
 
-/// Where the last record that ends in `bytes` with a line break ends.
+/// Returns where the last record in `bytes` that ends with a line break ends.
 pub(super) fn last_record_end(bytes: &[u8], dialect: &Dialect) -> Option<usize> {
     let is_plain = dialect.plain_delimiter().is_some();
     if is_plain && dialect.quote.is_none_or(|quote| memchr::memchr(quote, bytes).is_none()) {

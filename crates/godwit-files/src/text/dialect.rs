@@ -1,9 +1,9 @@
-//! Which characters separate, quote and comment.
+//! Characters for separating, quoting and commenting.
 
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result};
 
-/// What separates fields: one to four bytes.
+/// A separator of fields: one to four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Delimiter {
     bytes: [u8; 4],
@@ -34,37 +34,37 @@ impl Delimiter {
     }
 }
 
-/// A character as text; empty if there is none.
+/// Returns a character as text; empty if there is none.
 pub(super) fn text_of(character: Option<u8>) -> String {
     character.map_or(String::new(), |byte| char::from(byte).to_string())
 }
 
-/// Which characters separate, quote and comment.
+/// The characters that separate fields, quote and comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub delimiter: Delimiter,
     pub quote: Option<u8>,
-    /// What stands before a quote in a quoted field; `None`: the quote itself.
+    /// The escape before a quote in a quoted field; `None`: quotes are doubled.
     pub escape: Option<u8>,
-    /// Begins a comment, which ends with the line.
+    /// The start of a comment, which ends with the line.
     pub comment: Option<u8>,
-    /// What ends lines: a line feed, perhaps with a carriage return before, or a carriage return.
+    /// The end of a line: a line feed, possibly after a carriage return, or a carriage return.
     pub newline: u8,
 }
 
 impl Dialect {
-    /// Delimiter, quote, and what escapes a quote, as texts; empty if there is none.
+    /// Returns delimiter, quote and escape as texts; empty if there is none.
     pub(super) fn texts(&self) -> [String; 3] {
         let delimiter = String::from_utf8_lossy(self.delimiter.bytes()).into_owned();
         [delimiter, text_of(self.quote), text_of(self.escape.or(self.quote))]
     }
 
-    /// A quote in a quoted field is written twice.
+    /// Returns true if quotes in quoted fields are doubled.
     pub(super) fn escapes_by_quote(&self) -> bool {
         self.escape.is_none_or(|escape| Some(escape) == self.quote)
     }
 
-    /// The delimiter, if records can be found by single characters outside of quotes.
+    /// Returns the delimiter, if records can be found by single characters outside of quotes.
     #[inline]
     pub(super) fn plain_delimiter(&self) -> Option<u8> {
         match (self.delimiter.bytes(), self.comment) {

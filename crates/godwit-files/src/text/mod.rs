@@ -8,14 +8,14 @@
 //!                             or nested ones, by a decoder          (json)              ─▶ vectors
 //! ```
 //!
-//! Values in their usual spelling are read where they stand; what is spelled otherwise is read as SQL's casts do (columns).
+//! Values in their usual spelling are parsed in place; others are read as SQL's casts do (columns).
 //!
-//! A file is opened again by each scan. A stream is opened once, and read by one (stream).
+//! Each scan opens a file again. A stream is opened once, and read by one scan (stream).
 //!
-//! Dialect, header and types come from options, from the table that is filled, or from the first mebibyte (sniff). Memory
-//! holds a piece and some rows per worker, whatever the size of the file. Rows come in the order in which workers finish.
-//! An error names file, line and column; with `ignore_errors`, rows with errors are left out and counted instead,
-//! with `store_rejects` kept to be looked at (rejects).
+//! Dialect, header and types come from options, from the table to be filled, or from the first mebibyte (sniff). Memory
+//! holds a piece and some rows per worker, whatever the size of the file. Rows come in the order in which workers
+//! finish. An error names file, line and column; with `ignore_errors`, rows with errors are skipped and counted
+//! instead, and with `store_rejects` they are kept for inspection (rejects).
 
 mod columns;
 mod compression;
@@ -64,26 +64,26 @@ pub(crate) use sniffed::{sniffed_columns, sniffed_row};
 use source::{CsvShape, TextSource};
 pub(crate) use stream::Streams;
 
-/// Files whose beginnings tell the types of JSON.
+/// Number of files whose beginnings determine the types of JSON.
 const SAMPLED_FILES_MAX: usize = 32;
 
-/// CSV or JSON files with all that is known of them before they are read.
+/// CSV or JSON files, with everything that has to be known before they are read.
 pub(crate) struct TextTable {
     files: Arc<dyn Files>,
     rejects: Arc<Rejects>,
     sources: Vec<TextSource>,
     options: TextOptions,
-    /// What the rows of JSON are.
+    /// The layout of JSON rows.
     layout: Layout,
-    /// Texts that are NULL.
+    /// Texts that stand for NULL.
     nulls: Vec<Vec<u8>>,
-    /// The types of the columns as they are read: those of the records, then those that have a value per file.
+    /// The types of the columns as they are read: first those of the records, then those with one value per file.
     schema: SchemaRef,
     row_type: RowType,
     file_columns: Vec<FileColumn>,
 }
 
-/// What text files are read with.
+/// The means to read text files.
 pub(crate) struct TextFiles<'a> {
     pub files: &'a Arc<dyn Files>,
     pub streams: &'a Streams,
@@ -91,20 +91,21 @@ pub(crate) struct TextFiles<'a> {
     pub memory: &'a BufferManager,
 }
 
-/// What the records of a table's files are, file by file.
+/// The properties of the records, file by file.
 struct Shapes {
     /// For CSV.
     csv: Vec<Arc<CsvShape>>,
     /// For JSON.
     layout: Layout,
     fields: Vec<Field>,
-    /// Records in all samples, and the size of the files that these are of.
+    /// Number of records in all samples, and the size of the sampled files.
     records: u64,
 }
 
 impl TextTable {
-    /// The table in one file or more. `expected` are the columns to read it as: for CSV by position, for JSON by name; without
-    /// them, the beginning of the first file tells, and the others are read as it is.
+    /// Returns the table in one or more files. `expected` are the columns to read it as: for CSV by position, for JSON
+    /// by name. Without them, they are determined from the beginning of the first file, and the others are read
+    /// accordingly.
     pub(crate) fn definition(
         with: TextFiles<'_>,
         paths: &[PathBuf],
@@ -170,7 +171,7 @@ impl TextTable {
         Ok(Arc::new(TableDefinition::new(name, schema, statistics, handle)))
     }
 
-    /// Reads the records of a source from the first on.
+    /// Creates a cutter that starts with the first record of a source.
     fn cutter(&self, number: usize, memory: Reservation) -> Result<Cutter> {
         let source = &self.sources[number];
         let ends = match &source.shape {
@@ -184,7 +185,7 @@ impl TextTable {
         Ok(Cutter::new(text, &source.path, ends, CutterOptions { source: number, skip, record_bytes_max, memory }))
     }
 
-    /// Number of columns that records have.
+    /// Returns the number of columns that come from records.
     fn record_columns(&self) -> usize {
         self.row_type.len() - self.file_columns.len()
     }
@@ -200,7 +201,7 @@ impl Table for TextTable {
     }
 }
 
-/// A column that may be NULL; text as views, which is what plans carry.
+/// Returns a nullable column, with text as views, as carried by plans.
 fn field(name: &str, data_type: &DataType) -> Field {
     Field::new(name, godwit_catalog::as_view_type(data_type), true)
 }

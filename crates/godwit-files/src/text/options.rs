@@ -1,5 +1,5 @@
-//! Options of text files: `(FORMAT csv, DELIMITER ';', HEADER)`, `read_csv('x', delim = ';')`. [`OPTIONS`] is the table of
-//! all of them.
+//! Options of text files: `(FORMAT csv, DELIMITER ';', HEADER)`, `read_csv('x', delim = ';')`. [`OPTIONS`] lists all of
+//! them.
 
 use std::path::Path;
 
@@ -12,22 +12,22 @@ use super::dialect::Delimiter;
 use crate::hive::FileColumnOptions;
 use crate::local::name_of;
 
-/// What the records of a file look like.
+/// The format of a file's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Csv,
     Json,
 }
 
-/// Layouts of JSON, which all are read alike.
+/// Layouts of JSON, all of which are read the same way.
 const JSON_LAYOUTS: [&str; 5] = ["auto", "array", "newline_delimited", "nd", "unstructured"];
 
-/// What the user specifies about a file; `None`: determined from the file's beginning.
+/// The user's options for a file; `None`: determined from the file's beginning.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextOptions {
     pub format: Format,
     pub compression: Compression,
-    /// The user names it; otherwise the ending of each file does.
+    /// True if the user names it; otherwise it follows from each file's extension.
     pub is_compression_given: bool,
     pub encoding: String,
     pub delimiter: Option<Delimiter>,
@@ -37,9 +37,9 @@ pub(super) struct TextOptions {
     pub comment: Option<Option<u8>>,
     pub newline: Option<u8>,
     pub has_header: Option<bool>,
-    /// Lines before the header or the first row.
+    /// Number of lines before the header or the first row.
     pub skip: Option<u64>,
-    /// Fields that are NULL.
+    /// Fields that stand for NULL.
     pub nulls: Vec<String>,
     pub date_format: Option<String>,
     pub timestamp_format: Option<String>,
@@ -47,20 +47,20 @@ pub(super) struct TextOptions {
     pub decimal_separator: Option<u8>,
     /// Names and types of all columns.
     pub columns: Option<Vec<(String, SqlType)>>,
-    /// Types of some columns, by name or by place.
+    /// Types of some columns, by name or position.
     pub types: Types,
     pub names: Vec<String>,
-    /// All columns are text.
+    /// True if all columns are text.
     pub all_varchar: bool,
-    /// Missing fields at the end of a record are NULL.
+    /// True if missing fields at the end of a record are NULL.
     pub null_padding: bool,
-    /// Rows with errors are left out.
+    /// True if rows with errors are skipped.
     pub ignore_errors: bool,
-    /// Such rows are kept to be looked at.
+    /// True if such rows are kept for inspection.
     pub store_rejects: bool,
-    /// Errors of a file that are kept at most; 0: all.
+    /// Maximum number of errors kept per file; 0: all.
     pub rejects_max: Option<u64>,
-    /// Types are determined from so many records; `None`: from the first part of the file.
+    /// Number of records from which types are determined; `None`: the first part of the file.
     pub sample_size: Option<u64>,
     /// Longest record in bytes.
     pub record_bytes_max: Option<usize>,
@@ -70,23 +70,23 @@ pub(super) struct TextOptions {
     pub records: Option<bool>,
 }
 
-/// Types that the user gives some columns.
+/// Types that the user specifies for some columns.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) enum Types {
     #[default]
     None,
-    /// Of the first columns.
+    /// Types of the first columns.
     ByPlace(Vec<SqlType>),
     ByName(Vec<(String, SqlType)>),
 }
 
 /// An option.
 pub(super) struct OptionEntry {
-    /// The first name is the one that is shown.
+    /// Names; the first is the one shown.
     pub names: &'static [&'static str],
     /// The formats that have it.
     pub formats: &'static [Format],
-    /// What it takes.
+    /// The values that it takes.
     pub takes: &'static str,
     pub help: &'static str,
     set: fn(&mut TextOptions, &CopyOption) -> Result<()>,
@@ -272,7 +272,7 @@ fn typed(fields: &[(String, String)]) -> Result<Vec<(String, SqlType)>> {
     fields.iter().map(|(name, text)| Ok((name.clone(), type_of(text)?))).collect()
 }
 
-/// Types come as definitions, or as names.
+/// Parses a type, given as a definition or by name.
 fn type_of(text: &str) -> Result<SqlType> {
     SqlType::from_definition(text).map_or_else(|| SqlType::from_name(text, &[]), Ok)
 }
@@ -302,7 +302,7 @@ const ENDINGS: [(&str, Format); 6] = [
     ("txt", Format::Csv),
 ];
 
-/// The format given by the extension of a path, and how it is compressed.
+/// Returns the format and compression given by the extension of a path.
 fn of_ending(path: &Path) -> (Option<Format>, Compression) {
     let path = name_of(path);
     let compression = Compression::of_ending(path);
@@ -315,7 +315,7 @@ fn of_ending(path: &Path) -> (Option<Format>, Compression) {
     (format, compression)
 }
 
-/// True if a path has the extension of a text file with rows.
+/// Returns true if a path has the extension of a text file with rows.
 pub(crate) fn is_text_file(path: &Path) -> bool {
     of_ending(path).0.is_some()
 }
@@ -356,7 +356,7 @@ impl TextOptions {
             union_by_name: false,
             records: None,
         };
-        // The format first: it decides which options there are.
+        // The format first, since it determines the possible options.
         let (formats, others): (Vec<_>, Vec<_>) = options.iter().partition(|option| option.name == "format");
         for option in formats.into_iter().chain(others) {
             let known = OPTIONS.iter().find(|entry| entry.names.contains(&option.name.as_str()));
@@ -389,7 +389,7 @@ impl TextOptions {
     }
 }
 
-/// How alike an option must be to be suggested, from 0 to 1.
+/// Minimum similarity of an option to be suggested, from 0 to 1.
 const SIMILARITY_MIN: f64 = 0.8;
 
 fn unknown(name: &str, format: Format) -> Error {

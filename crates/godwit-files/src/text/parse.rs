@@ -1,13 +1,13 @@
-//! Values in their usual spelling. Any other spelling, or a wrong one, is `None`, and left to casts.
+//! Parsing of values in their usual spelling. Any other spelling, or an invalid one, gives `None` and is left to casts.
 
 use std::ops::Range;
 
 use godwit_vector::kernels::date::{Civil, days_from_civil, days_in_month};
 
-/// Most digits of a number that surely fits into 64 bits with a sign.
+/// Number of digits that surely fit into 64 bits with a sign.
 const DIGITS_MAX: usize = 18;
 
-/// Integers up to here, and powers of ten up to 22, are exact as doubles, so that one division rounds rightly.
+/// Integers up to here and powers of ten up to 22 are exact as doubles, so a single division rounds correctly.
 const EXACT_MANTISSA_MAX: u64 = 1 << 53;
 const EXACT_POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
@@ -53,7 +53,7 @@ pub(super) fn float(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// A float of any number of digits, with or without an exponent.
+/// Parses a float of any number of digits, with or without an exponent.
 #[cold]
 fn long_float(text: &[u8]) -> Option<f64> {
     let mut rest = sign(text).1;
@@ -130,7 +130,7 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// A number without a sign: at most [`DIGITS_MAX`] digits.
+/// Parses a number without a sign, of at most [`DIGITS_MAX`] digits.
 #[inline]
 fn number(digits: &[u8]) -> Option<u64> {
     let (eights, rest) = digits.as_chunks::<8>();
@@ -148,7 +148,7 @@ fn number(digits: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Eight digits, the first of which is the lowest byte.
+/// Parses eight digits, the first of which is the lowest byte.
 #[inline]
 fn eight_digits(text: u64) -> Option<u64> {
     const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
@@ -159,14 +159,14 @@ fn eight_digits(text: u64) -> Option<u64> {
         return None;
     }
     let ones = text - ZEROS;
-    // Neighbours are put together: pairs of digits, of pairs, of fours.
+    // Neighbours are combined: into pairs of digits, then of pairs, then of fours.
     let pairs = ones * 10 + (ones >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
     let high = (pairs >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(0x0000_2710_0000_0001);
     Some(low.wrapping_add(high) >> 32)
 }
 
-/// The digits of a number with or without a point, as one integer, and how many of them are after the point.
+/// Returns the digits of a number with or without a point as one integer, and how many of them follow the point.
 #[inline]
 fn fixed_point(text: &[u8]) -> Option<(bool, u64, usize)> {
     let (is_negative, digits) = sign(text);
@@ -186,7 +186,7 @@ fn fixed_point(text: &[u8]) -> Option<(bool, u64, usize)> {
         }
     }
     let places = point.map_or(0, |point| digits.len() - point - 1);
-    // A digit on either side of a point.
+    // There must be a digit on either side of a point.
     let is_whole = if point.is_some() { places > 0 && places < digits.len() - 1 } else { !digits.is_empty() };
     is_whole.then_some((is_negative, value, places))
 }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is accepted is read as Arrow reads it.
+        /// Every accepted value is read as Arrow reads it.
         #[test]
         fn values_are_those_of_arrow(text in "-?[0-9]{0,22}(\\.[0-9]{0,12})?(e-?[0-9]{1,2})?|[0-9:./-]{1,19}") {
             let bytes = text.as_bytes();

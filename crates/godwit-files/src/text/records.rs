@@ -1,4 +1,4 @@
-//! The records of a piece of CSV, some at a time.
+//! The records of a CSV piece, a few at a time.
 
 use std::ops::Range;
 
@@ -11,25 +11,25 @@ use super::dialect::Dialect;
 use super::separators::{Places, Wanted};
 use super::values::Fields;
 
-/// Goes through pieces in turn.
+/// Goes through one piece after the other.
 #[derive(Default)]
 pub(super) struct CsvRecords {
     /// Where the next record of the piece begins.
     at: usize,
-    /// Where the fields of the current ones are.
+    /// The positions of the fields of the current records.
     places: Places,
-    /// For a piece whose quotes aren't regular: the parser, the fields that it has written, and the line of each record.
+    /// For a piece with irregular quotes: the parser, the fields that it wrote, and the line of each record.
     parser: Option<Records>,
     written: Vec<u8>,
     lines: Vec<u64>,
-    /// Where the records are in the piece, if rejects are wanted.
+    /// The positions of the records in the piece, if rejects are wanted.
     ranges: Vec<Range<usize>>,
 }
 
-/// A record that was left out.
+/// A record that was rejected.
 pub(super) struct RejectedRecord {
     pub line: u64,
-    /// Where it is in the piece.
+    /// Its position in the piece.
     pub range: Range<usize>,
     pub fields: usize,
     pub is_unclosed: bool,
@@ -38,18 +38,18 @@ pub(super) struct RejectedRecord {
 /// The outcome of [`CsvRecords::next`].
 #[derive(Default)]
 pub(super) struct Step {
-    /// Records of another width that were left out.
+    /// Number of rejected records of another width.
     pub rejected: u64,
-    /// Those of them that are wanted.
+    /// The requested ones of those.
     pub rejects: Vec<RejectedRecord>,
-    /// The line and the number of fields of the next record, if it has another width and isn't left out.
+    /// The line and the number of fields of the next record, if it has another width and isn't rejected.
     pub wrong_width: Option<(u64, usize)>,
-    /// The line of the next record, if it has a quote that isn't closed.
+    /// The line of the next record, if it has an unclosed quote.
     pub unclosed: Option<u64>,
 }
 
 impl CsvRecords {
-    /// Goes to the beginning of a piece, or past its first record, if that should be a header like this.
+    /// Goes to the beginning of a piece, or past its first record if that is this header.
     pub(super) fn open(&mut self, piece: &Piece, dialect: &Dialect, header: Option<&[Vec<u8>]>) -> Result<()> {
         self.places.clear();
         (self.at, self.parser) = (0, None);
@@ -125,12 +125,12 @@ impl CsvRecords {
         step
     }
 
-    /// Number of records.
+    /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
         self.places.records()
     }
 
-    /// Lines of the file in which records begin, for records in ascending order.
+    /// Returns the lines of the file in which records begin, for records in ascending order.
     pub(super) fn lines<'a>(&'a self, piece: &'a Piece) -> impl FnMut(usize) -> u64 + 'a {
         let mut line = piece.lines();
         move |record| match self.parser {
@@ -139,13 +139,13 @@ impl CsvRecords {
         }
     }
 
-    /// Where the fields of a record begin, and where one after them would.
+    /// Returns where the fields of a record begin, and where one after them would.
     fn places_of(&self, record: usize) -> &[u32] {
         let width = self.places.starts().len() / self.len();
         &self.places.starts()[record * width..][..width]
     }
 
-    /// A record as it is written, with the end of its line. Rejects must be wanted.
+    /// Returns a record as written, with the end of its line. Rejects must be wanted.
     pub(super) fn text<'a>(&self, piece: &'a Piece, record: usize) -> &'a [u8] {
         let range = match self.parser {
             Some(_) => self.ranges[record].clone(),
@@ -157,7 +157,7 @@ impl CsvRecords {
         &piece.bytes[range]
     }
 
-    /// The fields of a column.
+    /// Returns the fields of a column.
     pub(super) fn fields<'a>(
         &'a self,
         piece: &'a Piece,
@@ -182,7 +182,7 @@ impl CsvRecords {
     }
 }
 
-/// The next record that is one: empty lines are records of one column only.
+/// Returns the next record, skipping empty lines, which are records of one column only.
 fn next_record<'r>(parser: &'r mut Records, bytes: &[u8], width: usize) -> Option<Record<'r>> {
     while width != 1 && parser.at_blank_line(bytes) {
         parser.skip(bytes);

@@ -1,7 +1,7 @@
-//! Rows that scans of CSV files with `store_rejects` left out, and why: `reject_errors` and `reject_scans`.
+//! Rows rejected by scans of CSV files with `store_rejects`, and why: `reject_errors` and `reject_scans`.
 //!
-//! The newest scans are kept. Those before a new one take [`SCAN_BYTES_MAX`] at most, and so does each scan that runs; errors that
-//! a scan has no room for are counted only.
+//! The newest scans are kept. Those before a new one take at most [`SCAN_BYTES_MAX`], and so does each running scan;
+//! errors that a scan has no room for are only counted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use parking_lot::Mutex;
 use super::TextTable;
 use super::source::TextSource;
 
-/// Bytes that a scan takes at most, and all that were there when it began: 16 MiB in all, if one runs at a time.
+/// Maximum bytes of a scan, and of all that existed when it began: 16 MiB in total if one runs at a time.
 const SCAN_BYTES_MAX: usize = 8 << 20;
-/// Scans that are kept at most.
+/// Maximum number of scans that are kept.
 const SCANS_MAX: usize = 1000;
-/// Bytes of a line that are kept at most.
+/// Maximum bytes of a line that are kept.
 pub(super) const LINE_BYTES_MAX: usize = 4096;
 
-/// What is wrong with a row.
+/// The kind of error in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RejectKind {
     /// A field isn't a value of its column's type.
@@ -31,7 +31,7 @@ pub(super) enum RejectKind {
     MissingColumns,
     /// It has too many.
     TooManyColumns,
-    /// It has a quote that isn't closed.
+    /// It has an unclosed quote.
     UnquotedValue,
 }
 
@@ -50,10 +50,10 @@ impl RejectKind {
 pub(super) struct Reject {
     /// Line in which the row begins, from 1.
     pub line: u64,
-    /// The column, from 0, and its name, if it is one value that is wrong.
+    /// If a single value is wrong, its column, from 0, and the column's name.
     pub column: Option<(usize, String)>,
     pub kind: RejectKind,
-    /// The row as it is written, or its beginning.
+    /// The row as written, or its beginning.
     pub text: String,
     pub message: String,
 }
@@ -81,31 +81,31 @@ struct Scans {
 /// The rejects of one scan.
 pub(crate) struct ScanRejects {
     id: u64,
-    /// What is told of each file.
+    /// The values shown for each file.
     files: Vec<Vec<Value>>,
-    /// Errors of a file that are kept, at most.
+    /// Maximum number of errors kept per file.
     per_file_max: Option<u64>,
     found: Mutex<Found>,
 }
 
 struct Found {
-    /// With the file, as one of those of the scan.
+    /// Rejects with the number of their file in the scan.
     rejects: Vec<(usize, Reject)>,
     /// Errors by file.
     per_file: Vec<u64>,
-    /// For the files and the errors.
+    /// Memory of the files and the errors.
     memory: Reservation,
-    /// Errors that there was no room for; after the first of them no more are kept.
+    /// Number of errors for which there was no room; after the first of them, no more are kept.
     lost: u64,
 }
 
 impl Rejects {
-    /// None so far. `memory` counts what is kept.
+    /// Creates an empty store. `memory` accounts for what is kept.
     pub(crate) fn new(memory: BufferManager) -> Self {
         Self { scans: Mutex::default(), memory }
     }
 
-    /// Begins a scan. Those before it that are too many are forgotten.
+    /// Begins a scan. Earlier scans are forgotten if there are too many.
     pub(super) fn begin(&self, table: &TextTable) -> Result<Arc<ScanRejects>> {
         let files = table.sources.iter().map(|source| file_values(source, table)).collect::<Result<Vec<_>>>()?;
         let memory = self.memory.reserve(files.iter().map(|values| bytes_of(values)).sum(), MemoryTag::Reader)?;
@@ -132,19 +132,19 @@ impl Rejects {
         self.scans.lock().kept.iter().cloned().collect()
     }
 
-    /// A row for each error.
+    /// Returns a row for each error.
     pub(crate) fn error_rows(&self) -> Vec<Vec<Value>> {
         self.scans().iter().flat_map(|scan| scan.error_rows()).collect()
     }
 
-    /// A row for each file of each scan.
+    /// Returns a row for each file of each scan.
     pub(crate) fn scan_rows(&self) -> Vec<Vec<Value>> {
         self.scans().iter().flat_map(|scan| scan.file_rows()).collect()
     }
 }
 
 impl ScanRejects {
-    /// Keeps errors of a file, if there is room for them: `describe` is called for those.
+    /// Keeps errors of a file if there is room for them; `describe` is called only for those.
     pub(super) fn extend<T>(
         &self,
         file: usize,
@@ -177,7 +177,7 @@ impl ScanRejects {
     fn error_rows(&self) -> Vec<Vec<Value>> {
         let found = self.found.lock();
         let mut rejects: Vec<&(usize, Reject)> = found.rejects.iter().collect();
-        // Workers come in any order.
+        // Workers add them in any order.
         rejects.sort_by_key(|(file, reject)| (*file, reject.line, reject.column.as_ref().map(|(at, _)| *at)));
         let row = |(file, reject): &&(usize, Reject)| {
             vec![
@@ -218,7 +218,7 @@ fn number(number: u64) -> Value {
     Value::Integer(number.into())
 }
 
-/// The columns of [`Rejects::error_rows`], named as in DuckDB.
+/// Returns the columns of [`Rejects::error_rows`], named as in DuckDB.
 pub(crate) fn error_columns() -> Vec<(&'static str, SqlType)> {
     vec![
         ("scan_id", SqlType::UBigInt),
@@ -232,7 +232,8 @@ pub(crate) fn error_columns() -> Vec<(&'static str, SqlType)> {
     ]
 }
 
-/// The columns of [`Rejects::scan_rows`], named as in DuckDB; `errors_lost` counts what a scan had no room for.
+/// Returns the columns of [`Rejects::scan_rows`], named as in DuckDB; `errors_lost` counts errors for which there was
+/// no room.
 pub(crate) fn scan_columns() -> Vec<(&'static str, SqlType)> {
     vec![
         ("scan_id", SqlType::UBigInt),
@@ -248,7 +249,7 @@ pub(crate) fn scan_columns() -> Vec<(&'static str, SqlType)> {
     ]
 }
 
-/// What of [`scan_columns`] a file decides.
+/// Returns those values of [`scan_columns`] that depend on the file.
 fn file_values(source: &TextSource, table: &TextTable) -> Result<Vec<Value>> {
     let shape = source.shape.as_ref().expect("only CSV has rejects");
     let [delimiter, quote, escape] = shape.dialect.texts().map(Value::text);

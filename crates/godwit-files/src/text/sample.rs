@@ -1,4 +1,4 @@
-//! The beginning of a file, which tells what the rest is like.
+//! Samples of the beginning of a file, from which its properties are determined.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -18,12 +18,12 @@ use super::stream::Stream;
 /// Size of the sample at the beginning of a file. It is larger if a single record is.
 pub(super) const SAMPLE_BYTES: usize = 1 << 20;
 
-/// The beginning of a file, without the lines that an option leaves out.
+/// The beginning of a file, without the lines that an option skips.
 pub(super) struct Sample {
-    /// For CSV as it is.
+    /// For CSV, as stored.
     pub bytes: Vec<u8>,
     pub name: String,
-    /// The sample is the rest of the file.
+    /// True if the sample is the rest of the file.
     pub is_all: bool,
     pub first_line: u64,
     file_bytes: u64,
@@ -102,20 +102,20 @@ impl Sample {
         Ok(Self { bytes, name: path.display().to_string(), is_all, first_line, file_bytes, _memory: reservation })
     }
 
-    /// The complete records.
+    /// Returns the complete records.
     pub(super) fn whole(&self, dialect: &Dialect) -> &[u8] {
         let end = if self.is_all { None } else { last_record_end(&self.bytes, dialect) };
         &self.bytes[..end.unwrap_or(self.bytes.len())]
     }
 
-    /// Rows of the file, if the rest is like its beginning.
+    /// Estimates the rows of the file, assuming that the rest is like its beginning.
     pub(super) fn estimated_rows(&self, records: u64) -> u64 {
         let share = self.file_bytes as f64 / self.bytes.len().max(1) as f64;
         (records as f64 * share.max(1.0)) as u64
     }
 }
 
-/// Text whose end may be missing, unless it is all.
+/// Text that may be truncated, unless it is all.
 struct UntilCut<R>(R, bool);
 
 impl<R: Read> Read for UntilCut<R> {

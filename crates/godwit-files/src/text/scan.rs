@@ -1,5 +1,5 @@
-//! Scans of text files, for [the driver](Scan). A piece of the file is a morsel; the columns of some of its
-//! records are decoded together.
+//! Scans of text files, for [the driver](Scan). A piece of the file is a morsel; the columns of some of its records are
+//! decoded together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,33 +26,33 @@ use super::separators::Wanted;
 use super::source::CsvShape;
 use crate::hive::FileColumn;
 
-/// Characters of a wrong value that an error shows.
+/// Characters of a wrong value shown in an error.
 const SHOWN_CHARACTERS_MAX: usize = 60;
 
-/// Records of another width that are told of, of those that are left out on the way to a chunk of rows.
+/// Maximum number of rejected records of another width that are described on the way to one chunk of rows.
 const REJECTS_PER_STEP_MAX: usize = 100_000;
 
-/// What is wrong with a record that doesn't end.
+/// Error of a record that doesn't end.
 const UNCLOSED: &str = "a quote that begins in this record isn't closed";
 
-/// Files that are read.
+/// Files to be read.
 pub(crate) struct TextPlan {
     files: Mutex<OpenFiles>,
     rows_rejected: AtomicU64,
-    /// Where rows with errors go, if they are kept.
+    /// The store for rejected rows, if they are kept.
     rejects: Option<Arc<ScanRejects>>,
 }
 
 /// The files of a table, in sequence.
 struct OpenFiles {
-    /// The current one, and its number.
+    /// The current file, and its number.
     cutter: Cutter,
     number: usize,
     memory: BufferManager,
 }
 
 impl OpenFiles {
-    /// The next piece of a file; `None` at the end of the last.
+    /// Returns the next piece of a file; `None` at the end of the last one.
     fn next(&mut self, table: &TextTable, mut used: Piece) -> Result<Option<Piece>> {
         loop {
             let piece = self.cutter.next(std::mem::take(&mut used))?;
@@ -109,7 +109,7 @@ impl Readable for TextTable {
     }
 }
 
-/// Reads pieces in turn.
+/// Reads one piece after the other.
 pub(crate) struct TextReader {
     scan: Arc<Scan<TextTable>>,
     rows_max: usize,
@@ -126,7 +126,7 @@ enum Records {
     Json(Box<Objects>),
 }
 
-/// The columns that are read, of some records: those that may have errors, and those of JSON.
+/// The columns read of some records: for CSV those that may have errors, for JSON all.
 #[derive(Default)]
 struct Window {
     rows: usize,
@@ -193,11 +193,11 @@ impl MorselReader for TextReader {
     }
 }
 impl TextReader {
-    /// Goes to the next records of a piece of CSV; returns the positions of those without an error if some have one.
-    /// `None` at the end of the piece.
+    /// Goes to the next records of a CSV piece; if some have an error, returns the positions of those without. `None`
+    /// at the end of the piece.
     ///
-    /// Values that may be wrong are read whether they are needed or not, so that errors don't depend on the order of
-    /// filters; texts are read when they are needed.
+    /// Values that may be wrong are read whether they are needed or not, so errors don't depend on the order of
+    /// filters; texts are read on demand.
     fn next_records(&mut self) -> Result<Option<Option<Vec<u32>>>> {
         let Records::Csv(records) = &mut self.records else { unreachable!("it is a table of CSV") };
         let table = &*self.scan.table;
@@ -261,7 +261,7 @@ impl TextReader {
             return Err(self.piece.error_at(line, UNCLOSED).with_hint(hint));
         }
         if let Some((line, fields)) = step.wrong_width {
-            // Earlier rows may have errors of their own, which are reported first.
+            // Earlier rows may have their own errors, which are reported first.
             let hint = if fields < width {
                 "NULL_PADDING makes missing fields NULL, IGNORE_ERRORS leaves such rows out; or is the delimiter another?"
             } else {
@@ -280,12 +280,12 @@ impl TextReader {
     }
 }
 
-/// What is wrong with a record of another width.
+/// Describes the error of a record of another width.
 fn wrong_width(fields: usize, expected: usize) -> String {
     format!("{fields} fields, {expected} expected")
 }
 
-/// A record that was left out before its values were read.
+/// Describes a record that was rejected before its values were read.
 fn wrong_record(record: &RejectedRecord, piece: &Piece, width: usize) -> Reject {
     let (kind, message) = match record.fields < width {
         _ if record.is_unclosed => (RejectKind::UnquotedValue, UNCLOSED.to_owned()),
@@ -296,13 +296,13 @@ fn wrong_record(record: &RejectedRecord, piece: &Piece, width: usize) -> Reject 
     Reject { line: record.line, column: None, kind, text, message }
 }
 
-/// A record without the end of its line, or its beginning.
+/// Returns a record without the end of its line, or its beginning.
 fn shown(record: &[u8]) -> String {
     let text = record.trim_ascii_end();
     String::from_utf8_lossy(&text[..text.len().min(LINE_BYTES_MAX)]).into_owned()
 }
 
-/// What is wrong with a field of a column.
+/// Describes the error of a field of a column.
 fn not_a_value(table: &TextTable, piece: &Piece, column: usize, field: &[u8]) -> String {
     let field_type = table.schema.field(column);
     let text: String = String::from_utf8_lossy(field).chars().take(SHOWN_CHARACTERS_MAX).collect();
@@ -324,12 +324,12 @@ fn wrong_value(table: &TextTable, piece: &Piece, line: u64, column: usize, field
 }
 
 impl TextTable {
-    /// What the records of a piece of CSV look like.
+    /// Returns the properties of a CSV piece's records.
     fn shape(&self, piece: &Piece) -> &CsvShape {
         self.sources[piece.source].shape.as_ref().expect("it is a table of CSV")
     }
 
-    /// A column that has one value per file, for rows of a piece.
+    /// Returns a column with one value per file, for rows of a piece.
     fn file_value(&self, column: usize, piece: &Piece, rows: usize) -> Result<Vector> {
         let FileColumn { ty, values, .. } = &self.file_columns[column - self.record_columns()];
         let value = &values[piece.source];

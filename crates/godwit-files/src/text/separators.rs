@@ -1,8 +1,8 @@
-//! Finds what separates the fields and records of CSV, a block at a time.
+//! Finds the separators of CSV fields and records, a block at a time.
 //!
-//! Quotes are counted: whatever follows an odd number of them is quoted. That is how the parser
-//! ([`super::csv::Records`]) sees it, too, while quotes are *regular*: each pair encloses a whole field, and none is
-//! written twice or escaped. Text with other quotes is left to the parser.
+//! Quotes are counted: anything after an odd number of them is quoted. The parser ([`super::csv::Records`]) agrees as
+//! long as quotes are *regular*: each pair encloses a whole field, and none is doubled or escaped. Text with other
+//! quotes is left to the parser.
 
 use std::ops::Range;
 
@@ -10,35 +10,35 @@ use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
 
 use super::dialect::Dialect;
 
-/// Goes over text from the beginning of a record on.
+/// Scans text from the beginning of a record.
 pub(super) struct Separators {
     delimiter: u8,
     quote: Option<u8>,
     escapes_by_quote: bool,
-    /// All bits set within quotes.
+    /// All bits set if the next byte is within quotes.
     quoted: u64,
     /// Bit 0: a field may begin here.
     may_begin: u64,
-    /// Bit 0: the byte before is a closing quote.
+    /// Bit 0: the previous byte is a closing quote.
     is_closed: u64,
     is_regular: bool,
 }
 
-/// A bit for each byte of a block that ends a field and nothing else, or a record.
+/// Bits for the bytes of a block that end just a field, and for those that end a record.
 pub(super) struct Found {
     pub fields: u64,
     pub records: u64,
 }
 
 impl Separators {
-    /// For a dialect without comments whose delimiter is `delimiter`.
+    /// Creates a scanner for a dialect without comments whose delimiter is `delimiter`.
     pub(super) fn new(dialect: &Dialect, delimiter: u8) -> Self {
         let (quote, escapes_by_quote) = (dialect.quote, dialect.escapes_by_quote());
         Self { delimiter, quote, escapes_by_quote, quoted: 0, may_begin: 1, is_closed: 0, is_regular: true }
     }
 
-    /// The separators of the next block, of which the bytes of `there` are in the text. A line break of two characters ends
-    /// two records, the second of which is empty.
+    /// Returns the separators of the next block; only bytes whose bits are set in `there` belong to the text. A line
+    /// break of two characters ends two records, the second of which is empty.
     #[inline]
     pub(super) fn next(&mut self, block: &Block, there: u64) -> Found {
         let quotes = self.quote.map_or(0, |quote| block.equal_to(quote) & there);
@@ -60,7 +60,7 @@ impl Separators {
         Found { fields, records }
     }
 
-    /// True if all quotes so far enclose whole fields, except perhaps the last, which may continue.
+    /// Returns true if all quotes so far enclose whole fields, except perhaps the last one, which may continue.
     pub(super) fn is_regular(&self) -> bool {
         self.is_regular
     }
@@ -74,13 +74,13 @@ impl Separators {
 /// The outcome of [`last_record`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LastRecord {
-    /// Where the last record that ends in the text ends.
+    /// The end of the last complete record in the text.
     pub end: Option<usize>,
-    /// All quotes are regular.
+    /// True if all quotes are regular.
     pub is_regular: bool,
 }
 
-/// Where the last record that ends in `bytes` with the dialect's line break ends; `is_all`: nothing follows.
+/// Finds the last record in `bytes` that ends with the dialect's line break; `is_all`: nothing follows.
 pub(super) fn last_record(bytes: &[u8], dialect: &Dialect, is_all: bool) -> LastRecord {
     let newline = dialect.newline;
     let Some(delimiter) = dialect.plain_delimiter() else { return LastRecord { end: None, is_regular: false } };
@@ -100,11 +100,11 @@ pub(super) fn last_record(bytes: &[u8], dialect: &Dialect, is_all: bool) -> Last
     LastRecord { end, is_regular }
 }
 
-/// Where the fields of some records are in their text.
+/// Positions of the fields of some records in their text.
 #[derive(Default)]
 pub(super) struct Places {
-    /// For each record, where its fields begin, and where one after them would begin: each field ends a byte before the
-    /// next place. After those that are in use there is room.
+    /// For each record, where its fields begin, and where one after them would: each field ends a byte before the next
+    /// position. The vector has room after the positions in use.
     starts: Vec<u32>,
     used: usize,
     records: usize,
@@ -114,30 +114,30 @@ pub(super) struct Places {
 pub(super) struct Stop {
     /// Where the next record begins.
     pub next: usize,
-    /// Records of another width that were left out.
+    /// Number of rejected records of another width.
     pub rejected: u64,
-    /// Those of them that are wanted: where they are, and how many fields they have.
+    /// The requested ones of those: their positions and numbers of fields.
     pub rejects: Vec<(Range<usize>, usize)>,
-    /// The number of fields of the next record, if it has another width and isn't left out.
+    /// The number of fields of the next record, if it has another width and isn't rejected.
     pub wrong_width: Option<usize>,
 }
 
-/// Which records are looked for.
+/// The records to find.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     pub records_max: usize,
-    /// Fields of each.
+    /// Number of fields of each.
     pub width: usize,
-    /// Records of another width are left out.
+    /// True if records of another width are rejected.
     pub ignore_errors: bool,
-    /// So many of them are told of.
+    /// Maximum number of these that are reported.
     pub rejects_max: usize,
-    /// Missing fields at the end of a record are NULL.
+    /// True if missing fields at the end of a record are NULL.
     pub null_padding: bool,
 }
 
 impl Wanted {
-    /// True if a record of so many fields is one of those that are wanted. A delimiter at the end of a record begins no
+    /// Returns true if a record with this number of fields is wanted. A delimiter at the end of a record begins no
     /// field; an empty line is a record of one column only.
     #[inline]
     pub(super) fn has(&self, fields: usize, ends_empty: bool) -> bool {
@@ -146,12 +146,12 @@ impl Wanted {
 }
 
 impl Places {
-    /// Number of records.
+    /// Returns the number of records.
     pub(super) fn records(&self) -> usize {
         self.records
     }
 
-    /// Where the fields of all records begin, record by record.
+    /// Returns where the fields of all records begin, record by record.
     pub(super) fn starts(&self) -> &[u32] {
         &self.starts[..self.used]
     }
@@ -165,7 +165,7 @@ impl Places {
         self.starts.capacity() * size_of::<u32>()
     }
 
-    /// Appends a record of `width` fields to a text that is written now. Those that are missing will be NULL.
+    /// Appends a record of `width` fields, writing their text. Missing ones will be NULL.
     pub(super) fn push<'a>(&mut self, fields: impl Iterator<Item = &'a [u8]>, width: usize, text: &mut Vec<u8>) {
         self.starts.truncate(self.used);
         self.starts.push(text.len() as u32);
@@ -180,7 +180,7 @@ impl Places {
         self.records += 1;
     }
 
-    /// Finds the next records of a text whose quotes are regular, from where one begins.
+    /// Finds the next records of a text with regular quotes, starting at the beginning of a record.
     pub(super) fn find(&mut self, bytes: &[u8], begin: usize, dialect: &Dialect, wanted: Wanted) -> Stop {
         self.clear();
         let delimiter = dialect.plain_delimiter().expect("irregular text is read by the parser");
@@ -205,7 +205,7 @@ impl Places {
             }
             self.push_starts(&mut record, at, rest);
         }
-        // The last line of a file may have no end.
+        // The last line of a file may lack a line break.
         if (record.begin as usize) < bytes.len() {
             let end = bytes.len() + 1;
             self.push_starts(&mut record, bytes.len(), 1);
@@ -215,7 +215,7 @@ impl Places {
         self.finish(&record, stop)
     }
 
-    /// Fields begin after the bits of `found`, in a block that begins at `at`.
+    /// Adds fields that begin after the bits of `found`, in a block that begins at `at`.
     #[inline]
     fn push_starts(&mut self, record: &mut Record, at: usize, mut found: u64) {
         let count = found.count_ones() as usize;
@@ -230,7 +230,7 @@ impl Places {
         record.len += count;
     }
 
-    /// Ends a record before `next`; true if no more are needed.
+    /// Ends a record before `next`; returns true if the search is over.
     #[inline]
     fn end_record(&mut self, bytes: &[u8], record: &mut Record, next: usize, wanted: Wanted, stop: &mut Stop) -> bool {
         let is_empty = next as u32 - record.begin == 1;
@@ -256,12 +256,12 @@ impl Places {
         self.records == wanted.records_max
     }
 
-    /// Where the last field of a record begins.
+    /// Returns where the last field of a record begins.
     fn last_start(&self, record: &Record) -> u32 {
         if record.len == 1 { record.begin } else { self.starts[record.first + record.len - 1] }
     }
 
-    /// Takes a record of another width: missing fields are NULL.
+    /// Adds a record of another width; its missing fields are NULL.
     #[cold]
     fn pad(&mut self, record: &mut Record, width: usize) {
         let end = record.first + width + 1;
@@ -283,19 +283,19 @@ impl Places {
     }
 }
 
-/// True unless an empty record that begins at `at` is the second half of a line break.
+/// Returns true unless an empty record that begins at `at` is the second half of a line break.
 fn is_line(bytes: &[u8], at: usize) -> bool {
     at == 0 || !(bytes[at - 1] == b'\r' && bytes.get(at) == Some(&b'\n'))
 }
 
-/// Initial room, which doubles whenever there is none for all fields of a block.
+/// Initial room, which is doubled whenever it may not suffice for all fields of a block.
 const SPARE: usize = 2 * BLOCK_BYTES;
 
 /// The current record.
 struct Record {
-    /// Where its places go: first that of its beginning.
+    /// Where its positions are stored, starting with that of its beginning.
     first: usize,
-    /// Fields that have ended.
+    /// Number of fields that have ended.
     len: usize,
     begin: u32,
 }

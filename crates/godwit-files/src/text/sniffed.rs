@@ -1,4 +1,4 @@
-//! `sniff_csv`: what the beginning of a CSV file tells, and how to read the file without looking at it again.
+//! `sniff_csv`: the detected properties of a CSV file, and how to read the file without detecting them again.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -19,10 +19,10 @@ use super::source::TextSource;
 use super::stream::Streams;
 use super::times::DayForm;
 
-/// Stands for a character that there is none of.
+/// Represents a character that doesn't exist.
 const NONE: &str = "(empty)";
 
-/// The columns, named as in DuckDB.
+/// Returns the columns, named as in DuckDB.
 pub(crate) fn sniffed_columns() -> Vec<(&'static str, SqlType)> {
     let of_column = SqlType::struct_of([("name", SqlType::Varchar), ("type", SqlType::Varchar)]);
     vec![
@@ -41,7 +41,7 @@ pub(crate) fn sniffed_columns() -> Vec<(&'static str, SqlType)> {
     ]
 }
 
-/// The row about a file that is read with these options.
+/// Returns the row for a file that is read with these options.
 pub(crate) fn sniffed_row(
     files: &dyn Files,
     streams: &Streams,
@@ -76,24 +76,24 @@ pub(crate) fn sniffed_row(
     ])
 }
 
-/// The options, and before them that the file is CSV, whatever its name is.
+/// Returns the options, preceded by one that says that the file is CSV, whatever its name.
 fn csv_options(given: &[CopyOption]) -> Vec<CopyOption> {
     std::iter::once(CopyOption::new("format", "csv")).chain(given.iter().cloned()).collect()
 }
 
-/// What was found, as options are written.
+/// The detected properties, as options are written.
 struct Found {
     delimiter: String,
     quote: String,
     escape: String,
     newline: &'static str,
     comment: String,
-    /// Lines before the header or the first row.
+    /// Number of lines before the header or the first row.
     skip: u64,
     columns: Vec<(String, String)>,
     date_format: Option<String>,
     timestamp_format: Option<String>,
-    /// Dates aren't written as in ISO 8601.
+    /// True if dates are written as in ISO 8601.
     is_usual: bool,
 }
 
@@ -137,7 +137,7 @@ impl Found {
         })
     }
 
-    /// A query that reads the file as it was found to be.
+    /// Returns a query that reads the file with the detected properties.
     fn prompt(&self, path: &Path, has_header: bool, given: &[CopyOption]) -> String {
         let mut prompt = format!("FROM read_csv({}, auto_detect=false", quoted(&path.display().to_string()));
         let mut say = |name: &str, value: &str| {
@@ -158,7 +158,7 @@ impl Found {
                 say(name, &quoted(format));
             }
         });
-        // What isn't found in a file, but said.
+        // Options that aren't detected but given by the user.
         const SAID: [&str; 8] = [
             "nullstr",
             "null",
@@ -176,7 +176,7 @@ impl Found {
     }
 }
 
-/// The value of an option as SQL.
+/// Returns the value of an option as SQL.
 fn written(option: &CopyOption) -> String {
     match &option.value {
         OptionValue::Absent => "true".to_owned(),

@@ -1,4 +1,4 @@
-//! Where text comes from, and what its records look like.
+//! Sources of text, and the properties of their records.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,28 +20,28 @@ use super::stream::{SharedStream, Streams};
 /// A file or stream of a table.
 pub(super) struct TextSource {
     pub path: PathBuf,
-    /// For what is no file.
+    /// Present if it isn't a file.
     stream: Option<SharedStream>,
-    /// Length as it is stored.
+    /// Length as stored.
     pub bytes: u64,
-    /// What the records of CSV look like; `None`: JSON.
+    /// Properties of CSV records; `None`: JSON.
     pub shape: Option<Arc<CsvShape>>,
 }
 
-/// What the records of a CSV file look like.
+/// Properties of the records of a CSV file.
 pub(super) struct CsvShape {
     pub dialect: Dialect,
-    /// Lines before the header or the first row, besides those that an option leaves out.
+    /// Number of lines before the header or the first row, besides those skipped by an option.
     pub skip: u64,
     pub header: Option<Vec<Vec<u8>>>,
-    /// Fields of a record.
+    /// Number of fields of a record.
     pub width: usize,
-    /// For each column of the table the field that it is, if there is one, and how its values are written.
+    /// For each column of the table its field, if there is one, and the notation of its values.
     pub columns: Vec<(Option<usize>, ColumnForm)>,
 }
 
 impl CsvShape {
-    /// A file whose fields are the columns of the table.
+    /// Returns the shape of a file whose fields are the columns of the table.
     pub(super) fn of(sniffed: Sniffed) -> Self {
         let Sniffed { dialect, skip, header, forms, fields, .. } = sniffed;
         let columns = forms.into_iter().enumerate().map(|(at, form)| (Some(at), form)).collect();
@@ -63,14 +63,14 @@ impl TextSource {
         Ok(Self { path: path.to_owned(), stream, bytes: found.bytes, shape: None })
     }
 
-    /// What it begins with.
+    /// Returns a sample of its beginning.
     pub(super) fn sample(&self, files: &dyn Files, options: &TextOptions, memory: &BufferManager) -> Result<Sample> {
         let options = &self.options(options);
         match &self.stream {
             Some(stream) => {
                 let sample = stream.look(|stream| Sample::of_stream(stream, &self.path, options, memory));
                 let sample = sample.expect("no scan knows a stream that is being planned")?;
-                // Whoever wrote to it is gone.
+                // The writer is gone.
                 if sample.is_all && sample.bytes.is_empty() {
                     return Err(Error::user(format!("{} is empty: it has no columns", self.path.display())));
                 }
@@ -80,7 +80,7 @@ impl TextSource {
         }
     }
 
-    /// All of its text.
+    /// Returns all of its text.
     pub(super) fn text(&self, files: &dyn Files, options: &TextOptions) -> Result<Box<dyn Read + Send>> {
         let options = self.options(options);
         let stored: Box<dyn Read + Send> = match &self.stream {
@@ -90,7 +90,7 @@ impl TextSource {
         text_of(stored, options.compression, &options.encoding)
     }
 
-    /// Cuts a file to look at all of it while it is planned; `None`: it can be read only once.
+    /// Creates a cutter to examine a whole file during planning; `None`: it can be read only once.
     pub(super) fn cutter(
         &self,
         files: &dyn Files,
@@ -108,7 +108,7 @@ impl TextSource {
         Ok(Some(Cutter::new(self.text(files, options)?, &self.path, ends, cut)))
     }
 
-    /// The options, with the compression that its ending names.
+    /// Returns the options, with the compression given by its extension.
     fn options(&self, options: &TextOptions) -> TextOptions {
         let of_ending = Compression::of_ending(crate::local::name_of(&self.path));
         let compression = if options.is_compression_given { options.compression } else { of_ending };

@@ -1,7 +1,7 @@
 //! Streams: pipes, terminals and other devices, which can't be read twice.
 //!
-//! Planning examines the beginning of a stream, and a scan reads it after that. Whatever was read ahead stays here
-//! until a scan takes the stream: the statement may be planned again before it runs, or may only ask for the columns.
+//! Planning examines the beginning of a stream, before a scan reads it. Everything read ahead stays here until a scan
+//! takes the stream: the statement may be planned again before it runs, or may only ask for the columns.
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
@@ -15,11 +15,11 @@ use parking_lot::Mutex;
 use super::cutter::{open_error, read_up_to};
 use super::sample::SAMPLE_BYTES;
 
-/// A stream from its beginning on.
+/// A stream from its beginning.
 pub(super) struct Stream {
-    /// The part that was read to examine it.
+    /// The part that was read for examination.
     pub beginning: Vec<u8>,
-    /// There is nothing after the beginning.
+    /// True if nothing follows the beginning.
     pub is_all: bool,
     rest: Box<dyn Read + Send>,
 }
@@ -30,7 +30,7 @@ impl Stream {
     }
 }
 
-/// A stream that one scan can take; tables of different plans share it.
+/// A stream that only one scan can take; tables of different plans share it.
 #[derive(Clone)]
 pub(super) struct SharedStream(Arc<Mutex<Option<Stream>>>);
 
@@ -40,7 +40,7 @@ impl SharedStream {
         self.0.lock().as_ref().map(at)
     }
 
-    /// The stream, for one scan.
+    /// Takes the stream, for one scan.
     pub(super) fn take(&self, path: &Path) -> Result<Stream> {
         self.0.lock().take().ok_or_else(|| is_read(path))
     }
@@ -51,12 +51,12 @@ impl SharedStream {
 pub(crate) struct Streams(Mutex<BTreeMap<(u64, u64), SharedStream>>);
 
 impl Streams {
-    /// The stream of a path: one that was opened and isn't read yet, or a new one.
+    /// Returns the stream of a path: one that was opened and hasn't been taken yet, or a new one.
     pub(super) fn open(&self, files: &dyn Files, path: &Path, identity: (u64, u64)) -> Result<SharedStream> {
         if let Some(known) = self.known(path, identity)? {
             return Ok(known);
         }
-        // Opening the same stream meanwhile is refused; others don't wait for its beginning.
+        // Opening the same stream meanwhile is an error; opening others doesn't wait for its beginning.
         let rest = files.open(path).map_err(|error| match error.kind() {
             io::ErrorKind::ResourceBusy => is_read(path),
             _ => open_error(path, &error),
@@ -69,7 +69,7 @@ impl Streams {
         Ok(stream)
     }
 
-    /// A stream that was opened and isn't read yet. Fails if another plan may read it.
+    /// Returns a stream that was opened and hasn't been taken yet. Fails if another plan may read it.
     fn known(&self, path: &Path, identity: (u64, u64)) -> Result<Option<SharedStream>> {
         let mut all = self.0.lock();
         // A stream is over when a scan has taken it and its plan is gone.

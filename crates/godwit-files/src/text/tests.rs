@@ -17,7 +17,7 @@ const fn dialect(delimiter: u8, quote: u8, escape: Option<u8>) -> Dialect {
     Dialect { delimiter: Delimiter::one(delimiter), quote: Some(quote), escape, comment: None, newline: b'\n' }
 }
 
-/// A field as a writer would write it: quoted if it has to be.
+/// Writes a field as a writer would: quoted if necessary.
 fn write(field: &str, dialect: &Dialect, out: &mut Vec<u8>) {
     let quote = dialect.quote.unwrap();
     let special = [dialect.delimiter.bytes()[0], quote, dialect.escape.unwrap_or(b'"'), b'\n', b'\r'];

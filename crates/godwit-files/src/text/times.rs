@@ -1,4 +1,4 @@
-//! Dates and times of day as people write them: parts in any order, between `-`, `/`, `.` or blanks.
+//! Dates and times of day in common notations: parts in any order, separated by `-`, `/`, `.` or blanks.
 
 use godwit_vector::kernels::date::{Civil, days_from_civil, days_in_month};
 
@@ -10,12 +10,12 @@ enum Order {
     MonthDayYear,
 }
 
-/// How the dates of a column are written.
+/// The notation of a column's dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DayForm {
     order: Order,
     separator: u8,
-    /// Years have two digits.
+    /// True if years have two digits.
     is_short: bool,
 }
 
@@ -26,7 +26,7 @@ const SEPARATORS: [u8; 4] = [b'-', b'/', b'.', b' '];
 pub(super) const DAY_FORMS: usize = 24;
 
 impl DayForm {
-    /// All forms; of those that fit all values, the first is meant. `01/02/2020` is the first of February.
+    /// All forms, in order of preference among those that fit all values. `01/02/2020` is the first of February.
     pub(super) const ALL: [DayForm; DAY_FORMS] = {
         let mut all = [DayForm { order: Order::YearMonthDay, separator: b'-', is_short: false }; DAY_FORMS];
         let mut at = 0;
@@ -37,7 +37,7 @@ impl DayForm {
         all
     };
 
-    /// The format in strptime's notation.
+    /// Returns the format in strptime's notation.
     pub(super) fn template(&self) -> String {
         let year = if self.is_short { "%y" } else { "%Y" };
         let parts = match self.order {
@@ -49,7 +49,7 @@ impl DayForm {
     }
 }
 
-/// Three numbers that may be a date, and what follows.
+/// Three numbers that may be a date, and the text after them.
 pub(super) struct DayParts<'a> {
     numbers: [u32; 3],
     digits: [usize; 3],
@@ -70,7 +70,7 @@ impl<'a> DayParts<'a> {
         Some(Self { numbers: [first, second, third], digits, separator, rest })
     }
 
-    /// Days since 1970, if that is how it is written.
+    /// Returns the days since 1970, if the date has this form.
     pub(super) fn day(&self, form: DayForm) -> Option<i32> {
         let [year, month, day] = match form.order {
             Order::YearMonthDay => [0, 1, 2],
@@ -102,13 +102,14 @@ const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_MINUTE: i64 = 60 * MICROS_PER_SECOND;
 const MICROS_PER_DAY: i64 = 1440 * MICROS_PER_MINUTE;
 
-/// A date of a form.
+/// Parses a date of a form.
 pub(super) fn day(text: &[u8], form: DayForm) -> Option<i32> {
     let parts = DayParts::of(text)?;
     if parts.rest.is_empty() { parts.day(form) } else { None }
 }
 
-/// A moment: a date of a form, a blank or a `T`, a time of day. Microseconds since 1970; with a zone in UTC.
+/// Parses a moment: a date of a form, a blank or a `T`, a time of day. Microseconds since 1970; in UTC if there is a
+/// zone.
 pub(super) fn moment(text: &[u8], form: DayForm) -> Option<Moment> {
     let parts = DayParts::of(text)?;
     let clock = MomentClock::of(parts.rest)?;
@@ -122,11 +123,11 @@ pub(super) struct Moment {
     pub has_zone: bool,
 }
 
-/// What follows a date.
+/// The part of a moment after the date.
 #[derive(Clone, Copy)]
 pub(super) struct MomentClock {
     micros: i64,
-    /// Ahead of UTC.
+    /// Offset from UTC, positive to the east.
     offset: Option<i64>,
 }
 
@@ -177,13 +178,13 @@ impl MomentClock {
     }
 }
 
-/// A time of day in microseconds: `13:45`, `1:45:00.5`.
+/// Parses a time of day in microseconds: `13:45`, `1:45:00.5`.
 pub(super) fn time(text: &[u8]) -> Option<i64> {
     let (micros, rest) = clock(text)?;
     rest.is_empty().then_some(micros)
 }
 
-/// A time of day, and what follows.
+/// Parses a time of day; also returns the text after it.
 fn clock(text: &[u8]) -> Option<(i64, &[u8])> {
     let (hours, _, rest) = number(text, 2)?;
     let (minutes, 2, mut rest) = number(rest.strip_prefix(b":")?, 2)? else { return None };
@@ -209,7 +210,7 @@ fn clock(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((micros + i64::from(seconds) * MICROS_PER_SECOND + fraction, rest))
 }
 
-/// A number of at most so many digits: its value, its digits, and what follows.
+/// Parses a number of at most `most` digits; returns its value, its digits, and the text after it.
 fn number(text: &[u8], most: usize) -> Option<(u32, usize, &[u8])> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if digits == 0 || digits > most {

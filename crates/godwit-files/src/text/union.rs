@@ -1,4 +1,4 @@
-//! CSV files of different columns as one table: `union_by_name`.
+//! CSV files with different columns as one table: `union_by_name`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::sniff::{self, Sniffed};
 use super::source::{CsvShape, TextSource};
 use super::{Shapes, field};
 
-/// The columns of all files in the order in which they are met first, and where each file has them.
+/// Returns the columns of all files in order of first appearance, and where each file has them.
 pub(super) fn csv(
     files: &dyn Files,
     sources: &[TextSource],
@@ -59,7 +59,7 @@ fn is_same(a: &Field, b: &Field) -> bool {
     a.name().eq_ignore_ascii_case(b.name())
 }
 
-/// The type of a column that has two in two files.
+/// Returns the type of a column whose type differs between files.
 fn widened(a: &DataType, b: &DataType) -> DataType {
     let is_number = |ty: &DataType| matches!(ty, DataType::Int64 | DataType::Float64 | DataType::Decimal128(..));
     match is_number(a) && is_number(b) {

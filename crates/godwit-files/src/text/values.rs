@@ -1,5 +1,5 @@
-//! The values of a column of records whose fields were found. Usual spellings are read in one pass; fields that are spelled
-//! otherwise are gathered, and read as SQL's casts do.
+//! The values of a column, given the positions of its fields. Usual spellings are read in one pass; fields in other
+//! spellings are collected and read as SQL's casts do.
 
 use arrow_schema::{DataType, TimeUnit};
 use godwit_common::Result;
@@ -13,15 +13,15 @@ use super::times::{self, DayForm};
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     pub bytes: &'a [u8],
-    /// The places of all records, the same number for each.
+    /// The positions of all records, the same number for each.
     pub places: &'a [u32],
     pub places_per_record: usize,
-    /// Which of a record's places is the start of the field; the next one is a byte after its end. A field that ends
+    /// Which of a record's positions is the start of the field; the next one is a byte after its end. A field that ends
     /// before it begins is missing: NULL.
     pub place: usize,
-    /// The quote of quoted fields.
+    /// The quote character of quoted fields.
     pub quote: Option<u8>,
-    /// Fields that are NULL.
+    /// Fields that stand for NULL.
     pub nulls: Nulls<'a>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Fields<'a> {
         self.places.len() / self.places_per_record
     }
 
-    /// The field of a record as it is written, without quotes; `None`: NULL.
+    /// Returns the field of a record as written, without quotes; `None`: NULL.
     #[inline]
     pub(super) fn get(&self, record: usize) -> Option<&'a [u8]> {
         let at = record * self.places_per_record + self.place;
@@ -42,7 +42,7 @@ impl<'a> Fields<'a> {
         if self.nulls.has(field) { None } else { Some(field) }
     }
 
-    /// The values of a column that isn't text, and the records whose field isn't one.
+    /// Returns the values of a column that isn't text, and the records whose fields aren't values of its type.
     pub(super) fn values(&self, data_type: &DataType, physical: PhysicalType, form: &ColumnForm) -> Result<Values> {
         use DataType as D;
         if form.marks_numbers() && data_type.is_numeric() {
@@ -94,7 +94,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads fields by `parse`, and those that it rejects as casts do.
+    /// Reads fields with `parse`, and those that it rejects as casts do.
     fn read<T: Native + Default>(
         &self,
         parse: impl Fn(&[u8]) -> Option<T>,
@@ -153,7 +153,7 @@ impl<'a> Fields<'a> {
         texts
     }
 
-    /// The texts of some records, or of all.
+    /// Returns the texts of some records, or of all.
     pub(super) fn strings(&self, selected: Option<&[u32]>) -> Vector {
         match selected {
             Some(selected) => self.strings_of(selected.iter().map(|&record| record as usize)),

@@ -1,4 +1,5 @@
-//! Files of some hundred bytes with contents that no writer would produce: clear errors, and little memory.
+//! Files of some hundred bytes with contents that no writer would produce: they must give clear errors and take little
+//! memory.
 
 use super::*;
 
@@ -81,7 +82,7 @@ fn file_of(pages: &[u8], schema: Vec<Vec<u8>>, rows: usize, row_groups: Vec<Vec<
     [b"PAR1", pages, &footer, &length, b"PAR1"].concat()
 }
 
-/// A file with a schema of structs in structs.
+/// A file whose schema is structs within structs.
 fn deep(levels: usize) -> Vec<u8> {
     let schema = (0..=levels).map(|_| group(1)).chain([leaf(INT32, 0, true)]).collect();
     file_of(&[], schema, 0, Vec::new())
@@ -102,7 +103,7 @@ fn of_encoded_page(
     of_headed_page((ty, length, optional), encoding, codec, rows, body, Vec::new())
 }
 
-/// With a list in the page's header that no reader knows, unless it is empty.
+/// A file whose page header contains a list that no reader knows, unless it is empty.
 fn of_headed_page(
     (ty, length, optional): (i32, i32, bool),
     encoding: i32,
@@ -130,7 +131,7 @@ fn of_headed_page(
     file_of(&page, vec![group(1), leaf(ty, length, optional)], rows, vec![row_group])
 }
 
-/// Levels of a page all of whose rows are NULL, or none.
+/// Levels of a page whose rows are all NULL, or none of them.
 fn levels(level: u8, rows: usize) -> Vec<u8> {
     let runs = [varint((rows as u64) << 1), vec![level]].concat();
     [(runs.len() as u32).to_le_bytes().to_vec(), runs].concat()

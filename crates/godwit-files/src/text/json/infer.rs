@@ -1,23 +1,23 @@
-//! The type of JSON values: the narrowest that has all of them.
+//! The type of JSON values: the narrowest that holds all of them.
 
 use godwit_types::{SqlType, parse_value};
 
 use super::super::times::{DayForm, DayParts, MomentClock, time};
 use super::tree::{Node, NodeKind};
 
-/// Keys of an object from which on objects are maps.
+/// Number of keys from which objects are maps.
 const MAP_KEYS_MIN: usize = 200;
 
-/// What values have in common.
+/// The common type of values so far.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Inferred {
-    /// NULL only.
+    /// Only NULLs.
     Nothing,
     Boolean,
     BigInt,
     HugeInt,
     Double,
-    /// Texts that all are values of a type, or `Varchar`.
+    /// Texts that all denote values of this type, or `Varchar`.
     Text(SqlType),
     List(Box<Inferred>),
     Object(Vec<(String, Inferred)>),
@@ -26,7 +26,7 @@ pub(super) enum Inferred {
 }
 
 impl Inferred {
-    /// The type of a value.
+    /// Returns the type of a value.
     pub(super) fn of(node: &Node<'_>) -> Self {
         match &node.kind {
             NodeKind::Null => Inferred::Nothing,
@@ -44,7 +44,7 @@ impl Inferred {
         }
     }
 
-    /// The type of values of both types.
+    /// Returns a common type.
     pub(super) fn with(self, other: Self) -> Self {
         use Inferred as I;
         match (self, other) {
@@ -56,7 +56,7 @@ impl Inferred {
             (I::List(a), I::List(b)) => I::List(Box::new(a.with(*b))),
             (I::Object(mut fields), I::Object(others)) => {
                 for (at, (name, ty)) in others.into_iter().enumerate() {
-                    // Objects mostly have the same keys in the same order.
+                    // Most objects have the same keys in the same order.
                     let place = match fields.get(at) {
                         Some((known, _)) if *known == name => Some(at),
                         _ => fields.iter().position(|(known, _)| *known == name),
@@ -75,7 +75,7 @@ impl Inferred {
         }
     }
 
-    /// SQL's type.
+    /// Returns the SQL type.
     pub(super) fn sql_type(self) -> SqlType {
         match self {
             Inferred::Nothing | Inferred::Json => SqlType::Json,
@@ -93,7 +93,7 @@ impl Inferred {
             Inferred::Object(fields) => {
                 let has_twins = (1..fields.len())
                     .any(|at| fields[..at].iter().any(|(name, _)| name.eq_ignore_ascii_case(&fields[at].0)));
-                // Fields of structs are found by names in any case.
+                // Fields of structs are found by name in any case.
                 if has_twins {
                     return SqlType::Json;
                 }
@@ -112,7 +112,7 @@ fn number(text: &str) -> Inferred {
     }
 }
 
-/// Bytes of a UUID as text.
+/// Length of a UUID as text.
 const UUID_BYTES: usize = 36;
 
 fn text_type(text: &str) -> SqlType {
@@ -126,7 +126,7 @@ fn text_type(text: &str) -> SqlType {
     if time(bytes).is_some() {
         return SqlType::Time;
     }
-    // Dates as in ISO 8601 only.
+    // Only ISO 8601 dates.
     let Some(parts) = DayParts::of(bytes).filter(|parts| parts.day(DayForm::ALL[0]).is_some()) else {
         return SqlType::Varchar;
     };

@@ -1,4 +1,4 @@
-//! JSON objects as rows: lines of them, a sequence, or an array. Other values are rows of one column.
+//! JSON objects as rows: one per line, a sequence, or an array. Other values are rows of one column.
 //!
 //! ```text
 //! objects ─┬─▶ places of values, if all of them are scalars in their usual spelling   (objects)
@@ -32,25 +32,25 @@ use objects::FlatObjects;
 pub(super) use scanner::{JsonScanner, Layout};
 use tree::{Flaw, Node, NodeKind};
 
-/// Objects that the types of columns are judged by, unless an option says otherwise.
+/// Number of objects from which the types of columns are inferred, unless an option says otherwise.
 const SAMPLED_OBJECTS: u64 = 20_480;
 
 /// Characters of a wrong value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 60;
 
-/// The column of values that aren't taken apart.
+/// The column for values that aren't objects.
 const WHOLE_COLUMN: &str = "json";
 
-/// What is known about the files of a table.
+/// Properties of a table's files.
 pub(super) struct Sniffed {
     pub fields: Vec<Field>,
-    /// Values in all samples.
+    /// Number of values in all samples.
     pub records: u64,
     pub layout: Layout,
 }
 
-/// Examines samples. `expected` are the columns to read them as. `all` cuts the whole of a file, for samples that are
-/// longer, if it can be read twice.
+/// Examines samples. `expected` are the columns to read. `all` cuts a whole file into pieces if the sample has to be
+/// longer and the file can be read twice.
 pub(super) fn sniff(
     samples: &[Sample],
     name: &str,
@@ -98,13 +98,13 @@ pub(super) fn sniff(
     Ok(Sniffed { fields: fields.collect::<Result<_>>()?, records, layout })
 }
 
-/// True if a file is one array of values, rather than a sequence of values.
+/// Returns true if a file is a single array of values, not a sequence of values.
 fn is_one_array(bytes: &[u8]) -> bool {
     let end = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let text = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
     match tree::read(text, 0) {
         Ok((_, behind)) => text.trim_ascii_start().starts_with('[') && text[behind..].trim_ascii_start().is_empty(),
-        // It goes on behind the sample.
+        // It continues after the sample.
         Err(_) => text.trim_ascii_start().starts_with('['),
     }
 }
@@ -120,7 +120,7 @@ fn check_distinct(columns: &[(String, SqlType)], file: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes the values of a sample into account; returns their number.
+/// Infers from the values of a sample; returns their number.
 fn look(
     sample: &Sample,
     layout: Layout,
@@ -131,7 +131,7 @@ fn look(
     let limit = options.sample_size.unwrap_or(SAMPLED_OBJECTS);
     let mut bytes = sample.bytes.clone();
     let end = JsonScanner::new(layout).last_value_end(&mut bytes);
-    // Whatever is left of a file that was read as a whole is wrong, unless it is blank.
+    // If the whole file was read, any rest is wrong unless it is blank.
     let end = if sample.is_all { bytes.len() } else { end.unwrap_or(bytes.len()) };
     let wrong = |at: usize, what: &str| {
         let line = sample.first_line + super::csv::breaks(&bytes[..at]);
@@ -141,13 +141,13 @@ fn look(
         std::str::from_utf8(&bytes[..end]).map_err(|error| wrong(error.valid_up_to(), "the text is not UTF-8"))?;
     match see(text, limit, options, inferred) {
         (records, None) => Ok(records),
-        // What is read as given columns is checked when it is read.
+        // Values of given columns are checked when they are read.
         (records, Some(_)) if options.ignore_errors || only_count => Ok(records),
         (_, Some(Flaw { at, what })) => Err(wrong(at, what)),
     }
 }
 
-/// Takes the values of a whole file into account.
+/// Infers from the values of a whole file.
 fn look_at_all(mut cutter: Cutter, options: &TextOptions, inferred: &mut Inferred) -> Result<()> {
     let limit = options.sample_size.unwrap_or(SAMPLED_OBJECTS);
     let (mut piece, mut records) = (Piece::default(), 0);
@@ -168,7 +168,7 @@ fn look_at_all(mut cutter: Cutter, options: &TextOptions, inferred: &mut Inferre
     Ok(())
 }
 
-/// Takes values of a text into account, up to the first flaw; returns their number.
+/// Infers from the values of a text, up to the first flaw; returns their number.
 fn see(text: &str, limit: u64, options: &TextOptions, inferred: &mut Inferred) -> (u64, Option<Flaw>) {
     let (mut at, mut records) = (0, 0);
     while records < limit && !text[at..].trim_ascii_start().is_empty() {
@@ -180,7 +180,7 @@ fn see(text: &str, limit: u64, options: &TextOptions, inferred: &mut Inferred) -
         if !is_object && options.records == Some(true) {
             return (records, Some(Flaw { at, what: "a value that is no object" }));
         }
-        // Values that aren't objects are errors where all others are.
+        // Non-objects are errors if all other values are objects.
         if is_object || !(options.ignore_errors && matches!(inferred, Inferred::Object(_))) {
             *inferred = std::mem::replace(inferred, Inferred::Nothing).with(Inferred::of(&node));
         }
@@ -190,11 +190,11 @@ fn see(text: &str, limit: u64, options: &TextOptions, inferred: &mut Inferred) -
     (records, None)
 }
 
-/// Reads the objects of pieces in turn.
+/// Reads the objects of one piece after the other.
 pub(super) struct Objects {
     /// For columns of flat values.
     flat: Option<FlatObjects>,
-    /// For nested ones without JSON in them, until a value isn't what it expects.
+    /// For nested columns without JSON, until it meets a value that it doesn't expect.
     decoder: Option<Decoder>,
     /// Where the next object of the piece begins.
     at: usize,
@@ -203,14 +203,14 @@ pub(super) struct Objects {
     types: RowType,
     form: ColumnForm,
     ignore_errors: bool,
-    /// Each column is the whole value.
+    /// True if each column is the whole value.
     is_whole: bool,
-    /// Objects that were left out since they were asked for.
+    /// Number of objects rejected since the last request.
     rejected: u64,
 }
 
 impl Objects {
-    /// Reads `columns` of the table.
+    /// Creates a reader of `columns` of the table.
     pub(super) fn new(table: &TextTable, columns: &[usize], rows_max: usize) -> Result<Self> {
         let options = &table.options;
         let form = ColumnForm {
@@ -243,17 +243,17 @@ impl Objects {
         self.at = 0;
     }
 
-    /// Memory for each byte of a piece: trees and their values are about as large as the text.
+    /// Returns the memory per byte of a piece: trees and their values are about as large as the text.
     pub(super) fn bytes_per_byte(&self) -> usize {
         if self.flat.is_some() { 1 } else { 3 }
     }
 
-    /// Objects that were left out since the last call.
+    /// Returns the number of objects rejected since the last call.
     pub(super) fn take_rejected(&mut self) -> u64 {
         std::mem::take(&mut self.rejected)
     }
 
-    /// The next rows; `None` at the end of the piece.
+    /// Returns the next rows; `None` at the end of the piece.
     pub(super) fn next(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
         if let Some(chunk) = self.next_flat(piece)? {
             return Ok(Some(chunk).filter(|chunk| !chunk.is_empty()));
@@ -268,13 +268,13 @@ impl Objects {
                 let vectors = batch.columns().iter().map(from_arrow).collect::<Result<Vec<_>>>()?;
                 return Ok(Some(Chunk::new(vectors, batch.num_rows())));
             }
-            // It can't go on behind an error.
+            // It can't continue after an error.
             self.decoder = None;
         }
         self.next_trees(piece)
     }
 
-    /// The next rows, none at the end of the piece; `None` if they aren't flat.
+    /// Returns the next rows, none at the end of the piece; `None` if they aren't flat.
     fn next_flat(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
         let Some(flat) = &mut self.flat else { return Ok(None) };
         let Some(next) = flat.find(&piece.bytes, self.at, self.rows_max) else { return Ok(None) };
@@ -300,7 +300,7 @@ impl Objects {
         Ok(Some(Chunk::new(vectors, flat.len())))
     }
 
-    /// The next rows by trees; `None` at the end of the piece.
+    /// Returns the next rows, parsed as trees; `None` at the end of the piece.
     fn next_trees(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
         let text = std::str::from_utf8(&piece.bytes).map_err(|_| Error::internal("the piece was checked"))?;
         let mut columns: Vec<Vec<Value>> = self.columns.iter().map(|_| Vec::new()).collect();
@@ -337,7 +337,7 @@ impl Objects {
         Ok(Some(Chunk::new(vectors.collect::<Result<Vec<_>>>()?, rows)))
     }
 
-    /// The values of an object; an error says what is wrong.
+    /// Returns the values of an object; an error says what is wrong.
     fn row(&self, node: &Node<'_>) -> std::result::Result<Vec<Value>, String> {
         let keys: &[_] = match &node.kind {
             _ if self.is_whole => &[],
@@ -356,7 +356,7 @@ impl Objects {
 
 const NOT_JSON_HINT: &str = "a JSON file holds values, or an array of them; IGNORE_ERRORS leaves others out";
 
-/// Where a value begins behind a flaw: on the next line; an object on the next one that begins with a brace.
+/// Returns where a value begins after a flaw: on the next line; for objects, on the next line that begins with a brace.
 fn next_line(text: &str, at: usize, is_value: bool) -> usize {
     text[at..].find(if is_value { "\n" } else { "\n{" }).map_or(text.len(), |length| at + length + 1)
 }
@@ -365,7 +365,7 @@ fn shortened(text: &str) -> String {
     text.chars().take(SHOWN_CHARACTERS_MAX).collect()
 }
 
-/// True if JSON is in a type: it keeps its spelling, which Arrow doesn't.
+/// Returns true if a type contains JSON, which keeps its spelling; Arrow doesn't keep it.
 fn has_json(ty: &SqlType) -> bool {
     match ty {
         SqlType::Json => true,
@@ -376,7 +376,7 @@ fn has_json(ty: &SqlType) -> bool {
     }
 }
 
-/// Arrow's decoder; `None` if it doesn't know a type.
+/// Creates Arrow's decoder; `None` if it doesn't support a type.
 fn decoder(fields: Vec<Field>, rows_max: usize) -> Option<Decoder> {
     let schema: SchemaRef = Schema::new(fields).into();
     ReaderBuilder::new(schema).with_batch_size(rows_max).with_coerce_primitive(true).build_decoder().ok()

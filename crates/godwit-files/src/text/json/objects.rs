@@ -1,8 +1,8 @@
-//! Finds the values of JSON objects that are flat: texts without escapes, numbers, literals. What is otherwise is left to
-//! Arrow's decoder.
+//! Finds the values of flat JSON objects: texts without escapes, numbers, literals. Everything else is left to Arrow's
+//! decoder.
 //!
-//! Objects of a file mostly have the same keys in the same order, so each key is first compared with the one that followed
-//! last time.
+//! Most objects of a file have the same keys in the same order, so each key is first compared with the one that came
+//! next last time.
 
 use std::collections::HashMap;
 
@@ -14,22 +14,22 @@ use memchr::memchr2;
 use super::super::columns::Nulls;
 use super::super::values::Fields;
 
-/// Keys that are remembered. Files with more have objects as maps.
+/// Number of keys that are remembered. Files with more have objects as maps.
 const KEYS_MAX: usize = 4096;
 
-/// Texts up to this length are looked through eight bytes at a time.
+/// Maximum length of texts that are searched eight bytes at a time.
 const SHORT_TEXT_BYTES: usize = 32;
 
-/// What a column's values look like.
+/// The values that a column takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// A text; numbers and literals are texts, too.
+    /// A text; numbers and literals count as texts.
     Text,
-    /// A text that is a date or a moment.
+    /// A text with a date or a timestamp.
     Moment,
     Number,
     Boolean,
-    /// Any value as it is written.
+    /// Any value as written.
     Json,
 }
 
@@ -50,32 +50,32 @@ impl Form {
     }
 }
 
-/// A key that was seen.
+/// A key seen before.
 struct Key {
-    /// As it is written, with the colon.
+    /// As written, with the colon.
     text: Vec<u8>,
-    /// The column that is read of it.
+    /// The column that is read from it.
     column: Option<usize>,
 }
 
-/// Goes over objects.
+/// Scans flat objects.
 pub(super) struct FlatObjects {
     forms: Vec<Form>,
     columns: HashMap<Vec<u8>, usize>,
-    /// In the order in which they were seen first.
+    /// Keys in the order in which they were first seen.
     keys: Vec<Key>,
-    /// By its name, which of the keys it is.
+    /// Positions in `keys` by name.
     known: HashMap<Vec<u8>, usize>,
-    /// For each object and column where the value begins, and a byte behind its end.
+    /// For each object and column, where the value begins, and a byte after its end.
     places: Vec<u32>,
     objects: usize,
 }
 
-/// A place that ends before it begins: there is no value.
+/// A range that ends before it begins, for a missing value.
 const NOWHERE: u32 = 1;
 
 impl FlatObjects {
-    /// Reads columns of these names and types; `None` if their values aren't flat.
+    /// Creates a scanner for columns of these names and types; `None` if their values aren't flat.
     pub(super) fn new<'a>(columns: impl Iterator<Item = (&'a str, &'a SqlType)>, types: &RowType) -> Option<Self> {
         let (mut forms, mut names) = (Vec::new(), HashMap::new());
         for (column, (name, ty)) in columns.enumerate() {
@@ -86,18 +86,19 @@ impl FlatObjects {
         Some(Self { forms, columns: names, keys, known, places, objects: 0 })
     }
 
-    /// Number of objects that were found.
+    /// Returns the number of objects found.
     pub(super) fn len(&self) -> usize {
         self.objects
     }
 
-    /// The values of a column.
+    /// Returns the values of a column.
     pub(super) fn fields<'a>(&'a self, bytes: &'a [u8], column: usize) -> Fields<'a> {
         let (places, places_per_record) = (&self.places, 2 * self.forms.len());
         Fields { bytes, places, places_per_record, place: 2 * column, quote: None, nulls: Nulls::default() }
     }
 
-    /// Finds the next objects from `at` on, and tells where the one behind them begins; `None` if not all of them are flat.
+    /// Finds the next objects from `at`, and returns where the one after them begins; `None` if not all of them are
+    /// flat.
     pub(super) fn find(&mut self, bytes: &[u8], at: usize, objects_max: usize) -> Option<usize> {
         self.places.clear();
         self.objects = 0;
@@ -141,7 +142,7 @@ impl FlatObjects {
         }
     }
 
-    /// Which of the keys begins at `at`, and where it ends, its colon included.
+    /// Returns the key that begins at `at`, and where it ends, including its colon.
     #[inline]
     fn key(&mut self, bytes: &[u8], at: usize, expected: usize) -> Option<(usize, usize)> {
         match self.keys.get(expected) {
@@ -179,14 +180,14 @@ enum ValueKind {
     Nested,
 }
 
-/// A value without anything in it.
+/// A value that isn't taken apart.
 struct Value {
     kind: ValueKind,
     end: usize,
 }
 
 impl Value {
-    /// The value that begins at `at`.
+    /// Finds the value that begins at `at`.
     #[inline]
     fn find(bytes: &[u8], at: usize) -> Option<Self> {
         let rest = bytes.get(at..)?;
@@ -209,7 +210,8 @@ impl Value {
         Some(Self { kind, end: at + length })
     }
 
-    /// Where a value that begins at `at` has its characters, the end a byte behind them, as a column of `form` takes them.
+    /// Returns where the characters of a value at `at` begin, and a byte after their end, as a column of `form` takes
+    /// them.
     #[inline]
     fn place(&self, form: Form, at: usize) -> Option<(u32, u32)> {
         let is_quoted = match (self.kind, form) {
@@ -224,14 +226,14 @@ impl Value {
     }
 }
 
-/// Bytes of a text before the quote at its end; `None` if one is escaped before.
+/// Returns the length of a text up to its closing quote; `None` if it contains an escape.
 #[inline]
 fn text_length(bytes: &[u8]) -> Option<usize> {
-    /// The highest bit of each byte that is zero, and maybe of bytes behind the first of these.
+    /// Returns the highest bit of each byte that is zero, and possibly of bytes after the first of these.
     fn zeros(bytes: u64) -> u64 {
         bytes.wrapping_sub(u64::from_le_bytes([0x01; 8])) & !bytes & u64::from_le_bytes([0x80; 8])
     }
-    // Most texts are so short that a call of `memchr` takes longer.
+    // Most texts are so short that calling `memchr` takes longer.
     let mut length = 0;
     for eight in bytes.as_chunks().0.iter().take(SHORT_TEXT_BYTES / 8) {
         let eight = u64::from_le_bytes(*eight);
@@ -246,7 +248,7 @@ fn text_length(bytes: &[u8]) -> Option<usize> {
     Some(length).filter(|_| bytes[length] == b'"')
 }
 
-/// Bytes of a list or an object up to its end; `None` if there is none.
+/// Returns the length of a list or an object; `None` if it has no end.
 fn nested_length(bytes: &[u8]) -> Option<usize> {
     let (mut depth, mut at) = (0usize, 0);
     loop {
@@ -274,7 +276,7 @@ fn nested_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// As `starts_with`, without a call for keys of usual lengths.
+/// Like `starts_with`, but without a call for keys of ordinary lengths.
 #[inline]
 fn begins_with(bytes: &[u8], text: &[u8]) -> bool {
     let Some(begin) = bytes.get(..text.len()) else { return false };
@@ -300,7 +302,7 @@ mod tests {
 
     use super::*;
 
-    /// The values of columns `a` (a number) and `b` (a text) of all objects; `None` if they aren't flat.
+    /// Returns the values of columns `a` (a number) and `b` (a text) of all objects; `None` if they aren't flat.
     fn found(text: &str) -> Option<Vec<[Option<String>; 2]>> {
         let columns = [("a", &SqlType::BigInt), ("b", &SqlType::Varchar)];
         let types = columns.iter().map(|(_, ty)| column_type(ty, true).unwrap()).collect();

@@ -1,34 +1,35 @@
-//! Finds where JSON values end, 64 bytes at a time where nothing is escaped.
+//! Finds the ends of JSON values, 64 bytes at a time where nothing is escaped.
 
 use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
 
-/// What the rows of a file are.
+/// The layout of rows in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::text) enum Layout {
     /// Objects, or an array of them.
     #[default]
     Objects,
-    /// Any values one after the other. A comma or a line break ends one.
+    /// Any values in sequence, each ended by a comma or a line break.
     Values,
     /// Any values in one array.
     Elements,
 }
 
-/// Finds the ends of JSON values, and what is between them.
+/// Finds the ends of JSON values and the text between them.
 #[derive(Default)]
 pub(in crate::text) struct JsonScanner {
     layout: Layout,
-    /// Braces and brackets that are open, not counting the array around all values.
+    /// Number of open braces and brackets, not counting the array around all values.
     depth: usize,
     in_string: bool,
     is_escaped: bool,
-    /// Bytes of the next piece that were looked at.
+    /// Bytes of the next piece that were scanned.
     seen: usize,
     /// Where the last value ended.
     last: Option<usize>,
 }
 
-/// Bits in which brackets and braces differ; with them set, they are all this byte. So are a few others, which do no harm.
+/// Bits in which brackets and braces differ. With these set, they are all equal; so are a few other bytes, which do no
+/// harm.
 const BRACKET_BITS: u8 = 0x26;
 const BRACKETS: u8 = 0x7f;
 
@@ -37,7 +38,7 @@ impl JsonScanner {
         Self { layout, ..Self::default() }
     }
 
-    /// Where the last value that ends in `bytes` ends. `bytes` may have grown since the last call.
+    /// Returns where the last value that ends in `bytes` ends. `bytes` may have grown since the last call.
     pub(in crate::text) fn last_value_end(&mut self, bytes: &mut [u8]) -> Option<usize> {
         while self.seen < bytes.len() {
             let (block, there) = Block::at(bytes, self.seen);
@@ -51,7 +52,7 @@ impl JsonScanner {
         self.last
     }
 
-    /// Goes over a block in which nothing is escaped.
+    /// Scans a block in which nothing is escaped.
     fn pass(&mut self, bytes: &mut [u8], block: &Block, there: u64) {
         let in_string = behind_odd(block.equal_to(b'"') & there) ^ if self.in_string { u64::MAX } else { 0 };
         let outside = there & !in_string;
@@ -71,7 +72,7 @@ impl JsonScanner {
         self.seen += length as usize;
     }
 
-    /// As [`JsonScanner::last_value_end`], a byte at a time.
+    /// Does the same as [`JsonScanner::last_value_end`], a byte at a time.
     pub(in crate::text) fn step(&mut self, bytes: &mut [u8]) -> Option<usize> {
         for (at, byte) in bytes.iter_mut().enumerate().skip(self.seen) {
             if self.in_string {
@@ -87,7 +88,7 @@ impl JsonScanner {
         self.last
     }
 
-    /// What may stand between values here.
+    /// The bytes that may separate values here.
     #[inline]
     fn separators(&self, block: &Block) -> u64 {
         match (self.depth, self.layout) {
@@ -97,7 +98,7 @@ impl JsonScanner {
         }
     }
 
-    /// A byte outside of strings.
+    /// Handles a byte outside of strings.
     fn meet(&mut self, byte: &mut u8, at: usize) {
         match *byte {
             b'[' if self.depth == 0 && self.layout != Layout::Values => *byte = b' ',
@@ -120,7 +121,7 @@ impl JsonScanner {
         }
     }
 
-    /// Notes that `bytes` bytes were handed out.
+    /// Takes into account that `bytes` bytes were handed out.
     pub(in crate::text) fn forget(&mut self, bytes: usize) {
         self.seen -= bytes.min(self.seen);
         self.last = None;
@@ -131,7 +132,8 @@ impl JsonScanner {
 mod tests {
     use super::*;
 
-    /// The text without what is between values, up to the end of the last value, read in pieces of this length.
+    /// Returns the text without the separators of values, up to the end of the last value, read in pieces of this
+    /// length.
     fn values(layout: Layout, text: &str, piece: usize) -> Option<String> {
         let (mut scanner, mut bytes, mut last) = (JsonScanner::new(layout), Vec::new(), None);
         for more in text.as_bytes().chunks(piece) {

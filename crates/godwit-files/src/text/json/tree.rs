@@ -1,11 +1,11 @@
-//! JSON values as trees, for types that are nested and for values that are spelled unusually.
+//! JSON values as trees, for nested types and unusual spellings.
 
 use std::borrow::Cow;
 
-/// Most levels of lists and objects within each other.
+/// Maximum nesting of lists and objects.
 const DEPTH_MAX: usize = 256;
 
-/// A value, and its text.
+/// A value and its text.
 pub(super) struct Node<'a> {
     pub raw: &'a str,
     pub kind: NodeKind<'a>,
@@ -20,13 +20,13 @@ pub(super) enum NodeKind<'a> {
     Object(Vec<(Cow<'a, str>, Node<'a>)>),
 }
 
-/// What is wrong with a text that isn't JSON, and where.
+/// The flaw of a text that isn't JSON, and its position.
 pub(super) struct Flaw {
     pub at: usize,
     pub what: &'static str,
 }
 
-/// Reads a value that begins at `at`, blanks aside, and tells where it ends.
+/// Parses the value at `at`, skipping blanks; also returns where it ends.
 pub(super) fn read(text: &str, at: usize) -> Result<(Node<'_>, usize), Flaw> {
     let mut reader = Reader { text, at, depth: 0 };
     let node = reader.value()?;
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text in quotes.
+    /// Parses a quoted string.
     fn string(&mut self) -> Result<Cow<'a, str>, Flaw> {
         self.at += 1;
         let start = self.at;
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The character that is written by a backslash and what follows.
+    /// Parses the character after a backslash.
     fn escaped(&mut self) -> Result<char, Flaw> {
         let code = self.text.as_bytes().get(self.at + 1);
         let plain = match code {
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
                 if !(0xD800..0xDC00).contains(&high) {
                     return Ok(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER));
                 }
-                // Two halves of a character that has more than 16 bits.
+                // Two halves of a character that needs more than 16 bits.
                 if !self.text[self.at..].starts_with("\\u") {
                     return Ok(char::REPLACEMENT_CHARACTER);
                 }

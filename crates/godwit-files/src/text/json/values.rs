@@ -1,4 +1,4 @@
-//! JSON values as SQL's.
+//! Conversion of JSON values to SQL values.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use godwit_types::{SqlType, StructField, Value, parse_value};
 use super::super::columns::ColumnForm;
 use super::tree::{Node, NodeKind};
 
-/// The value of a type; an error has the text that isn't one.
+/// Returns the value of a type; an error has the text that isn't one.
 pub(super) fn value(node: &Node<'_>, ty: &SqlType, form: &ColumnForm) -> Result<Value, String> {
     let wrong = || node.raw.to_owned();
     match (&node.kind, ty) {
@@ -45,7 +45,7 @@ fn values(nodes: &[Node<'_>], ty: &SqlType, form: &ColumnForm) -> Result<Arc<[Va
     nodes.iter().map(|node| value(node, ty, form)).collect()
 }
 
-/// The value of a key; its case counts only if there are several.
+/// Returns the value of a key, whose case matters only if several match.
 pub(super) fn find<'n, 'a>(keys: &'n [(Cow<'a, str>, Node<'a>)], name: &str) -> Option<&'n Node<'a>> {
     let exact = keys.iter().rev().find(|(key, _)| key == name);
     exact.or_else(|| keys.iter().rev().find(|(key, _)| key.eq_ignore_ascii_case(name))).map(|(_, node)| node)

@@ -1,52 +1,52 @@
-//! Which delimiter, quote, escape and comment explain the records of a sample.
+//! Detects the delimiter, quote, escape and comment character that explain a sample's records.
 //!
-//! Each combination of characters that occur is tried. It is possible if all records from some on have the same number of
-//! fields, and none of those before has as many; those before are the preamble. Of possible ones, the best has more
-//! records, or more fields of as many, or quoted fields where others see quotes within texts.
+//! Each combination of characters that occur is tried. It is possible if, from some record on, all have the same number
+//! of fields, and no record before has as many; those before are the preamble. The best possible one has more records,
+//! or as many with more fields, or quoted fields where others see quotes within text.
 
 use super::super::csv::{Met, Records};
 use super::super::dialect::{Delimiter, Dialect};
 use super::super::options::TextOptions;
 use super::super::sample::Sample;
 
-/// Delimiters that are tried, the likeliest first.
+/// Delimiters to try, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b'|', b';', b'\t'];
 
-/// Quotes and escapes that are tried, the likeliest first.
+/// Quotes and escapes to try, the likeliest first.
 const QUOTES: [(Option<u8>, Option<u8>); 5] =
     [(Some(b'"'), None), (Some(b'\''), None), (Some(b'"'), Some(b'\\')), (Some(b'\''), Some(b'\\')), (None, None)];
 
-/// Records that are looked at.
+/// Number of records that are examined.
 const SAMPLED_RECORDS: usize = 2_048;
 
-/// Share of a comment's lines, in percent, that would be records of another width.
+/// Minimum percentage of comment lines that would be records of another width.
 const COMMENTS_RIGHT_MIN: usize = 60;
 
 /// A dialect, and where records begin.
 pub(super) struct Found {
     pub dialect: Dialect,
-    /// Lines before the header or the first row, and where these end.
+    /// Number of lines before the header or the first row, and where they end.
     pub skip: u64,
     pub begin: usize,
-    /// Fields of a record.
+    /// Number of fields of a record.
     pub width: usize,
 }
 
-/// How a dialect explains a sample.
+/// The way a dialect explains a sample.
 struct Explained {
     found: Found,
     met: Met,
-    /// Records of the usual width.
+    /// Number of records of the usual width.
     consistent: usize,
 }
 
-/// The dialect of a sample. `wanted` is the number of columns to read it as.
+/// Returns the dialect of a sample. `wanted` is the number of columns to read it as.
 pub(super) fn find(sample: &Sample, options: &TextOptions, wanted: Option<usize>) -> Found {
     let newline = options.newline.unwrap_or_else(|| newline_of(&sample.bytes));
     let has = |byte: u8| memchr::memchr(byte, &sample.bytes).is_some();
     let delimiters = options.delimiter.map_or_else(
         || {
-            // One that doesn't occur stands for all of them: each line is a field.
+            // If one doesn't occur, it stands for all that don't: each line is a field.
             let absent = DELIMITERS.iter().find(|&&byte| !has(byte));
             let there = DELIMITERS.iter().filter(|&&byte| has(byte) || Some(&byte) == absent);
             there.map(|&byte| Delimiter::one(byte)).collect()
@@ -76,7 +76,7 @@ pub(super) fn find(sample: &Sample, options: &TextOptions, wanted: Option<usize>
     }
 }
 
-/// Line feeds, perhaps behind carriage returns, unless the first line ends with a carriage return alone.
+/// Returns line feed, also for those after carriage returns, unless the first line ends with just a carriage return.
 fn newline_of(bytes: &[u8]) -> u8 {
     match memchr::memchr2(b'\n', b'\r', bytes) {
         Some(at) if bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n') => b'\r',
@@ -97,7 +97,7 @@ fn quotes(options: &TextOptions, has: impl Fn(u8) -> bool) -> Vec<(Option<u8>, O
     QUOTES.into_iter().filter(occurs).collect()
 }
 
-/// The usual dialect with the first delimiter that gives as many fields as are wanted, or that gives several: a file that
+/// Returns the usual dialect with the first delimiter that gives the wanted number of fields, or several: a file that
 /// no dialect explains has records with errors.
 fn usual(
     sample: &Sample,
@@ -127,7 +127,7 @@ struct Line {
     line: u64,
 }
 
-/// What a dialect makes of a sample; `None` if it can't be meant.
+/// Explains a sample by a dialect; `None` if that isn't possible.
 fn explain(sample: &Sample, dialect: Dialect, options: &TextOptions, wanted: Option<usize>) -> Option<Explained> {
     let bytes = sample.whole(&dialect);
     let mut records = Records::new(&dialect, 0);
@@ -166,7 +166,7 @@ fn explain(sample: &Sample, dialect: Dialect, options: &TextOptions, wanted: Opt
     Some(Explained { found: Found { dialect, skip, begin, width }, met: records.met, consistent })
 }
 
-/// The first record that has as many fields as those behind it, and their number.
+/// Returns the first record with as many fields as those after it, and their number.
 fn rows_of(lines: &[Line], options: &TextOptions, wanted: Option<usize>) -> Option<(usize, usize)> {
     let filled = || lines.iter().enumerate().filter(|(_, line)| !line.is_blank);
     if let Some(wanted) = wanted {
@@ -183,7 +183,7 @@ fn rows_of(lines: &[Line], options: &TextOptions, wanted: Option<usize>) -> Opti
         };
     }
     if options.ignore_errors && !options.null_padding {
-        // Most records are right.
+        // Most records are correct.
         let widths = filled().map(|(_, line)| line.fields);
         let usual = widths
             .clone()
@@ -191,7 +191,7 @@ fn rows_of(lines: &[Line], options: &TextOptions, wanted: Option<usize>) -> Opti
         let usual = usual.unwrap_or(1);
         return Some((filled().find(|(_, line)| line.fields == usual).map_or(0, |(at, _)| at), usual));
     }
-    // Empty lines before the first record aren't records of one field.
+    // Empty lines before the first record aren't records with one field.
     let (mut first, mut width) = (filled().next().map_or(0, |(at, _)| at), 1);
     for (at, line) in filled() {
         let is_wider = line.fields > width && !(line.fields == width + 1 && line.ends_empty && at > first && width > 1);
@@ -203,14 +203,14 @@ fn rows_of(lines: &[Line], options: &TextOptions, wanted: Option<usize>) -> Opti
             width = line.fields;
         }
     }
-    // What comes before the rows can't be left out if the user says where they begin.
+    // Lines before the rows can't be skipped if the user says where the rows begin.
     if options.skip.is_some() && first > 0 && !lines[..first].iter().all(|line| line.is_blank) {
         return None;
     }
     Some((first, width))
 }
 
-/// True if most of the comments would have another number of fields as records.
+/// Returns true if most of the comments would have another number of fields as records.
 fn comments_are_right(bytes: &[u8], dialect: &Dialect, commented: &Records, lines: &[Line]) -> bool {
     if commented.comments == 0 {
         return false;

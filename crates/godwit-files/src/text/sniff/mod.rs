@@ -1,4 +1,4 @@
-//! What the beginning of a CSV file tells about the rest: dialect, header, names, types.
+//! Detection of a CSV file's properties from its beginning: dialect, header, names, types.
 //!
 //! ```text
 //! sample ─▶ dialect: the one that explains most records    (dialects)
@@ -24,25 +24,25 @@ use super::options::{TextOptions, Types};
 use super::sample::Sample;
 use types::Guess;
 
-/// Records that types are determined from, unless an option says otherwise.
+/// Number of records from which types are determined, unless an option says otherwise.
 const SAMPLED_RECORDS: u64 = 20_480;
 
-/// What is known about a file.
+/// Detected properties of a file.
 pub(super) struct Sniffed {
     pub dialect: Dialect,
-    /// Lines before the header or the first row, besides those that an option leaves out.
+    /// Number of lines before the header or the first row, besides those skipped by an option.
     pub skip: u64,
-    /// The first record, if that names the columns.
+    /// The first record, if it names the columns.
     pub header: Option<Vec<Vec<u8>>>,
     pub fields: Vec<Field>,
-    /// How the values of each column are written.
+    /// The notation of each column's values.
     pub forms: Vec<ColumnForm>,
-    /// Records in the sample.
+    /// Number of records in the sample.
     pub records: u64,
 }
 
-/// Examines a sample. `expected` are the columns to read it as. `all` cuts the whole file, for samples that are longer, if
-/// it can be read twice.
+/// Examines a sample. `expected` are the columns to read it as. `all` cuts the whole file into pieces if the sample has
+/// to be longer and the file can be read twice.
 pub(super) fn csv(
     sample: &Sample,
     options: &TextOptions,
@@ -98,7 +98,7 @@ pub(super) fn csv(
     Ok(Sniffed { dialect: found.dialect, skip: found.skip, header, fields, forms, records: count })
 }
 
-/// Takes the values of a file into account, but for the first record; returns the number of records.
+/// Examines the values of a file, except for the first record; returns the number of records.
 fn see_all(
     mut cutter: Cutter,
     dialect: &Dialect,
@@ -138,7 +138,7 @@ fn check_encoding(sample: &Sample) -> Result<()> {
     }
 }
 
-/// The records of a sample that are rows, in sequence.
+/// The records of a sample that are rows, one after the other.
 struct Rows<'a> {
     records: Records,
     bytes: &'a [u8],
@@ -155,7 +155,7 @@ impl Rows<'_> {
     }
 }
 
-/// The types that the user gives, by column.
+/// Returns the types given by the user, by column.
 fn given_types(
     options: &TextOptions,
     expected: Option<&Schema>,
@@ -208,12 +208,12 @@ fn fields_of(columns: impl Iterator<Item = (String, SqlType)>) -> Result<Vec<Fie
         .collect()
 }
 
-/// True if a record may be a row.
+/// Returns true if a record may be a row.
 fn fits(record: &[Vec<u8>], guesses: &[Guess], nulls: &[Vec<u8>]) -> bool {
     record.iter().zip(guesses).all(|(field, guess)| guess.may_be(field, Nulls::of(nulls)))
 }
 
-/// True if a record has the names that the user gives the columns.
+/// Returns true if a record has the names that the user gives the columns.
 fn names_columns(record: &[Vec<u8>], options: &TextOptions, expected: Option<&Schema>) -> bool {
     let names: Vec<&str> = match (expected, &options.columns) {
         (Some(schema), _) => schema.fields().iter().map(|field| field.name().as_str()).collect(),
@@ -223,8 +223,8 @@ fn names_columns(record: &[Vec<u8>], options: &TextOptions, expected: Option<&Sc
         && record.iter().zip(names).all(|(field, name)| name.as_bytes().eq_ignore_ascii_case(field.trim_ascii()))
 }
 
-/// True if the first record of several is a header: it can't be a row, or nothing tells it from one. Of one record, texts
-/// are a header.
+/// Returns true if the first of several records is a header: if it can't be a row, or nothing distinguishes it from
+/// one. A single record is a header if it is text.
 fn is_header(first: &[Vec<u8>], guesses: &[Guess], nulls: &[Vec<u8>], others: u64, options: &TextOptions) -> bool {
     let is_missing = |field: &Vec<u8>| field.trim_ascii().is_empty();
     if first.iter().all(is_missing) {
@@ -243,7 +243,7 @@ fn is_header(first: &[Vec<u8>], guesses: &[Guess], nulls: &[Vec<u8>], others: u6
     (all_text && missing * 2 < first.len()) || !fits(first, guesses, nulls)
 }
 
-/// Names of the columns, each once.
+/// Returns the names of the columns, made unique.
 fn names(header: Option<&Vec<Vec<u8>>>, width: usize, given: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(width);
     let digits = width.saturating_sub(1).max(1).ilog10() as usize + 1;

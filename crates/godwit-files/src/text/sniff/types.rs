@@ -1,4 +1,4 @@
-//! The narrowest type of the values of a column.
+//! Detection of the narrowest type of a column's values.
 
 use godwit_types::SqlType;
 
@@ -7,7 +7,7 @@ use super::super::options::TextOptions;
 use super::super::parse;
 use super::super::times::{DAY_FORMS, DayForm, DayParts, MomentClock, time};
 
-/// A type that values may have. Those of a value are at most a few, whatever comes first of these is taken.
+/// A type that values may have. A value has at most a few of them, of which the first is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Boolean,
@@ -47,20 +47,20 @@ const ANY: Kinds = Kinds::MAX;
 const MOMENTS: Kinds = set(&[Kind::Date, Kind::Timestamp, Kind::TimestampTz]);
 const ALL_FORMS: u32 = (1 << DAY_FORMS) - 1;
 
-/// Digits of the longest HUGEINT.
+/// Number of digits of the longest HUGEINT.
 const HUGEINT_DIGITS_MAX: usize = 38;
 
-/// What is known of a column from its values so far.
+/// The knowledge about a column from its values so far.
 #[derive(Clone)]
 pub(super) struct Guess {
     given: Option<SqlType>,
     kinds: Kinds,
-    /// Forms that all dates and timestamps have, by their places in [`DayForm::ALL`].
+    /// Forms that all dates and timestamps have, by position in [`DayForm::ALL`].
     forms: u32,
     has_values: bool,
-    /// Some are numbers other than `nan` and `inf`, which alone are words.
+    /// True if some are numbers other than `nan` and `inf`, which by themselves are words.
     has_numbers: bool,
-    /// How the user says that values are written.
+    /// The user's notation of values.
     form: ColumnForm,
 }
 
@@ -92,7 +92,7 @@ impl Guess {
         }
     }
 
-    /// True if a value is one of the column.
+    /// Returns true if a value fits the column.
     pub(super) fn may_be(&self, field: &[u8], nulls: Nulls<'_>) -> bool {
         let trimmed = field.trim_ascii();
         if nulls.has(trimmed) || !self.has_values && self.given.is_none() {
@@ -106,7 +106,7 @@ impl Guess {
         first == 0 || kinds & first != 0 && (first & MOMENTS == 0 || forms & self.forms != 0)
     }
 
-    /// The type, and how values are written.
+    /// Returns the type and the notation of values.
     pub(super) fn outcome(&self, options: &TextOptions) -> (SqlType, ColumnForm) {
         let form = |is_moment: bool| {
             let first = DayForm::ALL.get(self.forms.trailing_zeros() as usize).copied();
@@ -127,7 +127,7 @@ impl Guess {
         }
     }
 
-    /// The types that a value may have; of dates and timestamps with the forms.
+    /// Returns the types that a value may have; for dates and timestamps, also the forms.
     fn kinds_of(&self, field: &[u8]) -> (Kinds, u32) {
         let Some(&first) = field.first() else { return (0, ALL_FORMS) };
         let mut kinds = 0;
@@ -167,7 +167,7 @@ impl Guess {
         }
         let digits = field.strip_prefix(b"-").unwrap_or(field);
         let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        // Numbers of people, places and things begin with zeros; quantities don't.
+        // Identifiers of people, places and things may begin with zeros; quantities don't.
         if whole == digits.len() && whole > 0 {
             return match digits {
                 [b'0', _, ..] if field.len() == digits.len() => 0,
