@@ -1,4 +1,4 @@
-//! What every crate of Godwit shares: the error type, the tags that memory carries, and a few small utilities.
+//! Code shared by all crates of Godwit: the error type, the tags that memory carries, and a few small utilities.
 //!
 //! Nothing here knows about queries, pages or vectors.
 #![forbid(unsafe_code)]

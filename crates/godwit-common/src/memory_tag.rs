@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a piece of tracked memory is for. Every page and every reservation carries one.
+/// The purpose of a piece of tracked memory. Every page and every reservation carries one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum MemoryTag {
