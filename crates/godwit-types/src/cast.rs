@@ -22,8 +22,8 @@ pub struct Cast {
     /// True if every value is accepted, equal values stay equal and different ones different, and the cast back
     /// restores the value. Dates beyond the years of timestamps are disregarded.
     pub lossless: bool,
-    /// True if the cast is monotonic: of two values, the greater never becomes the smaller. Comparisons can be moved
-    /// across such a cast.
+    /// True if the cast is monotonic: a value that isn't greater than another doesn't become greater. Comparisons can
+    /// be moved across such a cast.
     pub keeps_order: bool,
 }
 
