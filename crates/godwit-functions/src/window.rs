@@ -7,7 +7,7 @@ use godwit_types::{SqlType, common_type};
 
 use crate::arguments::{any_type, settled};
 
-/// The arguments or the result of a function.
+/// The signature of a function.
 #[derive(Clone, Copy)]
 enum Form {
     /// No arguments; a number.
