@@ -1,4 +1,4 @@
-//! What exists: schemas, tables, views, sequences, and the rules of tables; names and the search path.
+//! The catalog: schemas, tables, views, sequences, and the rules of tables; names and the search path.
 //!
 //! ```text
 //! Namespace   the databases that a statement sees, and where names without a schema are looked up
