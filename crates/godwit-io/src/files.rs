@@ -33,7 +33,7 @@ pub enum FileKind {
 /// Metadata of a file, read without opening it; for a link, that of its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileMetadata {
-    /// What it is.
+    /// The kind of the object.
     pub kind: FileKind,
     /// The length; 0 if there is none.
     pub bytes: u64,

@@ -55,7 +55,7 @@ pub trait RequestQueue {
     fn run(&mut self, requests: &mut [Request<'_>]);
 }
 
-/// How batches are run.
+/// The way to run batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IoMethod {
     /// io_uring if the system permits it, else threads.
