@@ -21,7 +21,7 @@ pub(crate) struct View {
     seen: Mutex<HashMap<PathBuf, Seen>>,
 }
 
-/// What is known about a path.
+/// The result of a lookup.
 #[derive(Clone)]
 enum Seen {
     Found(Found),
