@@ -58,7 +58,7 @@ pub(crate) struct FileColumn {
     pub decoding: Option<Decoding>,
 }
 
-/// How the values of a flat column are stored in pages, and the physical type that they become.
+/// The storage of a flat column's values in pages, and the physical type that they become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decoding {
     /// The stored type.

@@ -54,7 +54,7 @@ impl ValueEncoding {
 /// The header in front of every page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageHeader {
-    /// What the page holds.
+    /// The kind of the page.
     pub kind: PageKind,
     /// Number of values, including NULLs.
     pub values: usize,
