@@ -1,4 +1,4 @@
-//! Workloads of adaptive compression, after Windheuser et al., "Adaptive Compression For Databases", 2024, section 4.
+//! Adaptive compression workloads, after Windheuser et al., "Adaptive Compression For Databases", 2024, section 4.
 //!
 //! ```sh
 //! adaptive scan 200000000 5                   sums ascending numbers, flat, compact and frozen, 5 times each      (figure 4)
@@ -7,8 +7,8 @@
 //! adaptive phases 53000000 10 on              three phases of 10 seconds with different hot ranges                (figure 7)
 //! ```
 //!
-//! The last word of the lookups is the mode: `hot`, `compact`, `off`, `on` (α = 0.9, a period of a second), another α and period,
-//! as in `0.5@10s`, or `auto`. It writes a line for each measurement, a JSON object.
+//! The last word of the lookups is the mode: `hot`, `compact`, `off`, `on` (α = 0.9, a period of one second), another α
+//! and period as in `0.5@10s`, or `auto`. It writes one line per measurement, a JSON object.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,25 +21,25 @@ use godwit::{Config, Connection, Database, Error, Result};
 #[global_allocator]
 static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
-/// Point queries whose keys are drawn in advance, and repeated.
+/// Number of keys of point queries, drawn in advance and then repeated.
 const KEYS_DRAWN: usize = 1 << 20;
 
-/// In a phase, one in this many lookups is anywhere in the table.
+/// In a phase, one in this many lookups goes anywhere in the table.
 const ELSEWHERE_ONE_IN: u64 = 20;
 
-/// A phase reads mostly one n-th of the table.
+/// A phase mostly reads one n-th of the table.
 const HOT_RANGE_SHARE: u64 = 12;
 
-/// Lookups for each row that is inserted.
+/// Lookups per inserted row.
 const LOOKUPS_PER_INSERT: u64 = 200;
 
-/// Until forms follow what is read: some periods.
+/// Time for forms to adapt to the reads: several periods.
 const SETTLING: Duration = Duration::from_secs(4);
 
-/// How often a phase reports.
+/// Interval between reports of a phase.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Two workers, and a pool in which all flat vectors have room.
+/// Memory limit: enough for two workers, and for a pool that holds all flat vectors.
 const LIMIT_MIB: u64 = 6 * 1024;
 
 fn main() -> ExitCode {
@@ -77,7 +77,7 @@ fn open(path: &Path, limit_mib: u64) -> Result<Database> {
     Database::open_with(path, config)
 }
 
-/// The numbers in a query's only row.
+/// Returns the numbers in a query's only row.
 fn numbers(connection: &Connection, sql: &str) -> Result<Vec<u64>> {
     let mut found = Vec::new();
     for batch in connection.query(sql)? {
@@ -87,7 +87,7 @@ fn numbers(connection: &Connection, sql: &str) -> Result<Vec<u64>> {
     Ok(found)
 }
 
-/// Bytes in memory of the segments of table `t`: hot, compact, frozen.
+/// Returns the bytes in memory of the segments of table `t`: hot, compact, frozen.
 fn bytes(connection: &Connection) -> Result<[u64; 3]> {
     let sums = ["hot", "compact", "frozen"].map(|form| format!("coalesce(sum({form}_bytes), 0)::UBIGINT"));
     let sql =
@@ -96,7 +96,7 @@ fn bytes(connection: &Connection) -> Result<[u64; 3]> {
     Ok([found[0], found[1], found[2]])
 }
 
-/// Waits until forms don't change any more.
+/// Waits until forms no longer change.
 fn settle(connection: &Connection) -> Result<[u64; 3]> {
     let mut before = bytes(connection)?;
     loop {
@@ -128,7 +128,7 @@ fn scan(rows: u64, runs: u64) -> Result<()> {
             assert_eq!(numbers(&connection, "SELECT (sum(id) - count(*))::UBIGINT FROM t")?, [rows * (rows - 3) / 2]);
             seconds.push(began.elapsed().as_secs_f64());
         }
-        // The first one warms up.
+        // The first run is a warm-up.
         seconds.remove(0);
         println!(
             r#"{{"form": "{form}", "hot": {hot}, "compact": {compact}, "frozen": {frozen}, "seconds": {seconds:?}}}"#
@@ -152,10 +152,10 @@ fn run_query(file: &Path, limit_mib: u64, sql: &str, times: u64) -> Result<()> {
     Ok(())
 }
 
-/// How forms are chosen.
+/// Choice of forms.
 #[derive(Clone, Copy)]
 enum Mode<'a> {
-    /// One form for all segments, or none is changed.
+    /// One form for all segments, or no changes.
     Fixed(&'a str),
     /// The hottest (1 − α) of the segments are hot.
     On {
@@ -178,7 +178,7 @@ impl<'a> Mode<'a> {
     }
 }
 
-/// A table of keys `0 .. rows`, with its forms as `mode` sets them.
+/// Creates a table of keys `0 .. rows`, whose forms are set by `mode`.
 fn keys(rows: u64, ty: &str, mode: &str) -> Result<Connection> {
     let connection = open(Path::new(":memory:"), LIMIT_MIB)?.connect();
     connection.execute(&format!(
@@ -227,7 +227,7 @@ fn zipf(rows: u64, skew: f64, time: Duration, mode: &str) -> Result<()> {
     Ok(())
 }
 
-/// Keys whose ranks are Zipf-distributed: key 0 is the most frequent, so that hot keys are neighbours.
+/// Draws keys whose ranks are Zipf-distributed: key 0 is the most frequent, so hot keys are adjacent.
 fn zipf_keys(rows: u64, skew: f64, random: &mut Random) -> Vec<i64> {
     let mut sums = Vec::with_capacity(rows as usize);
     let mut sum = 0.0;
@@ -288,7 +288,7 @@ impl Random {
         self.0
     }
 
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     fn unit(&mut self) -> f64 {
         (self.draw() >> 11) as f64 / (1u64 << 53) as f64
     }

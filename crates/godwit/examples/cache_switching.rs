@@ -1,13 +1,14 @@
-//! What it costs to move workers between partitions of the last-level cache: queries with partitioning on and off in
-//! turns, over an imitated resctrl, so nothing is gained.
+//! Measures the cost of moving workers between partitions of the last-level cache: runs queries with partitioning on
+//! and off in turns, over a simulated resctrl, so that nothing is gained.
 //!
 //! ```sh
 //! cache_switching FOLDER TURNS THREADS < queries
 //! ```
 //!
-//! The folder is a database of Parquet files; a line of standard input is a query. A turn runs a query with one mode, then
-//! with the other; which is first alternates. Each query gives a line of output: its number, median seconds on and off, and
-//! moves of threads in a turn. The last line has the ratios of all: their geometric mean, and that of the sums of medians.
+//! The folder is a database of Parquet files; each line of standard input is a query. A turn runs a query in one mode,
+//! then in the other; which comes first alternates. Each query gives a line of output: its number, median seconds on
+//! and off, and thread moves per turn. The last line has the overall ratios: their geometric mean, and the ratio of the
+//! sums of medians.
 
 use std::io::{self, stdin};
 use std::path::{Path, PathBuf};
@@ -19,10 +20,10 @@ use godwit::{Config, Connection, Database, DebugOptions, Error, Imitation, Resul
 #[global_allocator]
 static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
-/// The thesis's cache.
+/// The cache of the thesis.
 const WAYS: u32 = 20;
 const CLASSES: u32 = 16;
-/// The pool keeps a page for good when it is read again.
+/// The pool keeps a page for good once it is read again.
 const WARM_UP_TURNS: usize = 3;
 
 fn main() -> ExitCode {
@@ -40,7 +41,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     let number = |text: &String| text.parse().map_err(|_| Error::user(format!("'{text}' is no number")));
     let failed = |error: io::Error| Error::io("preparing the measurement", &error);
     let queries: Vec<String> = stdin().lines().collect::<io::Result<_>>().map_err(failed)?;
-    // As resctrl's files are, the imitation's are in memory where that can be had.
+    // Like resctrl's files, the simulated ones are in memory if possible.
     let memory = Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
     let imitated = memory.unwrap_or_else(std::env::temp_dir).join(format!("godwit-resctrl-{}", std::process::id()));
     std::fs::create_dir_all(&imitated).map_err(failed)?;
@@ -52,7 +53,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
 }
 
 fn measure(folder: &Path, turns: usize, threads: usize, machine: &Imitation, queries: &[String]) -> Result<()> {
-    // A database for each mode: threads stay in theirs, and both have read their files when it matters.
+    // One database per mode: threads stay in theirs, and both have read their files before the measurement.
     let open = |mode: &str| -> Result<Connection> {
         let debug = DebugOptions { resctrl: Some(machine.clone()), ..DebugOptions::default() };
         let database = Database::open_with(folder, Config { debug, ..Config::default() }.with_threads(threads)?)?;

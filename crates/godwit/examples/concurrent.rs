@@ -1,12 +1,12 @@
-//! Runs queries on connections of their own under one memory limit, all at once or in turn.
+//! Runs queries on separate connections under one memory limit, all at once or in turn.
 //!
 //! ```sh
 //! concurrent at-once 256MB 2 < statements
 //! concurrent in-turn 256MB 2 < statements
 //! ```
 //!
-//! The arguments after the mode are the memory limit of the process and the number of worker threads. A line of
-//! standard input is a statement: those that begin with CREATE are run first, all others are queries. A query gives a
+//! The arguments after the mode are the memory limit of the process and the number of worker threads. Each line of
+//! standard input is a statement: those that begin with CREATE run first, all others are queries. Each query gives a
 //! line of output, in the order of the input: seconds, then `rows` and the rows as text, or `error` and its message,
 //! separated by tabs. The last line has the total seconds.
 
@@ -34,7 +34,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     };
     let threads = threads.parse().map_err(|_| Error::user(format!("'{threads}' is not a number of threads")))?;
     let config = Config { whole_process: true, ..Config::default() }.with_memory_limit(limit)?.with_threads(threads)?;
-    // As the shell does under a tight limit.
+    // Like the shell under a tight limit.
     godwit_allocator::give_back_at_once();
     let database = Database::open_with(":memory:", config)?;
 
@@ -60,7 +60,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs a query; its line of output.
+/// Runs a query; returns its line of output.
 fn answer(connection: &Connection, sql: &str) -> String {
     let started = Instant::now();
     let (kind, text) = match rows(connection, sql) {

@@ -1,11 +1,11 @@
-//! Inserts rows as fast as it can, each statement a durable transaction.
+//! Inserts rows as fast as possible, each statement in a durable transaction.
 //!
 //! ```sh
 //! inserts x.godwit 2 1000 3              2 connections, 1,000 rows in a statement, 3 seconds
 //! inserts x.godwit 1 1 3 10000000        the same into a table of so many rows with a primary key
 //! ```
 //!
-//! The table is rebuilt. New keys are between existing ones, in no order. Writes one line: transactions, and seconds.
+//! The table is recreated. New keys lie between existing ones, in no order. Writes one line: transactions and seconds.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use godwit::{Connection, Database, Error, Result};
 #[global_allocator]
 static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
-/// A prime that shares no factor with the numbers of rows that people choose: multiples of it visit all numbers below.
+/// A prime that is coprime to typical numbers of rows: its multiples visit all smaller numbers.
 const STEP: u64 = 7919;
 
 fn main() -> ExitCode {
@@ -71,7 +71,7 @@ fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The transactions that were made.
+/// Inserts until a deadline; returns the number of transactions.
 fn insert_until(
     connection: &Connection,
     first: u64,

@@ -1,11 +1,11 @@
-//! How fast queries are while deltas become row groups in the background.
+//! Measures how fast queries are while deltas become row groups in the background.
 //!
 //! ```sh
 //! merging x.godwit 16MB 3        3 seconds with checkpoints from 16 MB of log on
 //! ```
 //!
 //! One connection repeatedly runs a query over a table; another one inserts into it at a steady rate. Writes one line:
-//! queries, seconds, rows inserted, and checkpoints made meanwhile.
+//! queries, seconds, rows inserted, and checkpoints made in the meantime.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
 /// Initial rows of the table.
 const ROWS: u64 = 3_000_000;
-/// Rows in a transaction, and transactions per second.
+/// Rows per transaction, and transactions per second.
 const BATCH_ROWS: u64 = 500;
 const BATCHES_PER_SECOND: u64 = 100;
 const QUERY: &str = "SELECT b, count(*), sum(c), min(d), max(a) FROM t WHERE a % 10 < 8 GROUP BY b";

@@ -1,4 +1,4 @@
-//! Measures how long planning takes, and how many prepared point queries run in a second.
+//! Measures planning times, and prepared point queries per second.
 //!
 //! ```sh
 //! planning queries data/tpch-sf1 q.sql 50     each query of a script over a database or a folder of Parquet files, 50 times
@@ -6,7 +6,7 @@
 //! planning points x.godwit 10000000 3         point queries on a new table of so many rows, for 3 seconds
 //! ```
 //!
-//! Planning is what EXPLAIN does: from text to pipelines, and to the text that shows them. It writes a line for each
+//! Planning is the work of EXPLAIN: from text to pipelines, and to the text that shows them. Writes one line per
 //! measurement: a name, a number, its unit. Times are medians after a warm-up, which reads statistics and samples.
 
 use std::path::Path;
@@ -18,10 +18,10 @@ use godwit::{Connection, Database, Error, Result};
 #[global_allocator]
 static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
-/// Tables of the join: as many as the largest query of the Join Order Benchmark has.
+/// Tables of the join: as many as in the largest query of the Join Order Benchmark.
 const JOINED_TABLES: usize = 17;
 
-/// Times that one point query is planned.
+/// Number of times that one point query is planned.
 const POINT_RUNS: usize = 2_000;
 
 fn main() -> ExitCode {
@@ -59,7 +59,7 @@ fn queries(database: &Path, script: &Path, runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Plans a join of a table of titles with sixteen that refer to it or to each other, half of them filtered.
+/// Plans a join of a table of titles with sixteen tables that refer to it or to each other, half of them filtered.
 fn join(runs: usize) -> Result<()> {
     let connection = Database::open(":memory:")?.connect();
     for table in 0..JOINED_TABLES {
@@ -81,7 +81,7 @@ fn join(runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Makes a table with a primary key, plans point queries on it, and runs them with keys in no order.
+/// Creates a table with a primary key, plans point queries on it, and runs them with keys in no order.
 fn points(file: &Path, rows: u64, time: Duration) -> Result<()> {
     let database = Database::open(file)?;
     let connection = database.connect();
@@ -98,7 +98,7 @@ fn points(file: &Path, rows: u64, time: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Point queries that ran in a second.
+/// Returns the point queries per second.
 fn rate(connection: &Connection, rows: u64, time: Duration) -> Result<f64> {
     let point = connection.prepare("SELECT * FROM t WHERE id = ?")?;
     let mut keys = Keys(1);
@@ -135,7 +135,7 @@ impl Keys {
     }
 }
 
-/// Median time of some runs, after a tenth of them as a warm-up.
+/// Returns the median time of some runs, after a tenth of them as a warm-up.
 fn median(runs: usize, mut run: impl FnMut() -> Result<()>) -> Result<Duration> {
     for _ in 0..runs / 10 + 1 {
         run()?;

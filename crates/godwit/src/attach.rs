@@ -1,4 +1,5 @@
-//! `ATTACH`, `DETACH`: databases beside the one that was opened. They share its memory, and are seen by all connections.
+//! `ATTACH`, `DETACH`: databases besides the one that was opened. They share its memory and are visible to all
+//! connections.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::transactions::NamedStore;
 const RESERVED: [&str; 3] = [TEMPORARY, SCHEMA, INFORMATION_SCHEMA];
 
 impl Shared {
-    /// All databases, the one that was opened first.
+    /// Returns all databases, the one that was opened first.
     pub(crate) fn stores(&self) -> Vec<NamedStore> {
         let first = NamedStore { name: self.name.clone(), store: self.store.clone() };
         std::iter::once(first).chain(self.attached.read().iter().cloned()).collect()
@@ -29,7 +30,7 @@ impl Shared {
         check_local(&plan.path)?;
         let path = Path::new(&plan.path);
         let name = plan.name.clone().unwrap_or_else(|| name_of(path));
-        // Held until the database is there, so that the same one can't be opened meanwhile.
+        // Held until the database is registered, so that the same one can't be opened in the meantime.
         let mut attached = self.attached.write();
         if name == *self.name || attached.iter().any(|other| *other.name == *name) {
             return match plan.if_not_exists {
@@ -66,7 +67,7 @@ impl Shared {
         let mut attached = self.attached.write();
         match attached.iter().position(|other| &*other.name == name) {
             Some(at) => {
-                // Closes with the last transaction that uses it; then what is in its log goes into the file.
+                // It closes with the last transaction that uses it; then its log is moved into the file.
                 let closed = attached.remove(at);
                 drop(attached);
                 self.adaptation.let_go();

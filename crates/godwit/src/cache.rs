@@ -1,5 +1,5 @@
-//! The setting `cache_partitioning`: which partitions of the last-level cache queries run in, if any; and what
-//! `EXPLAIN ANALYZE` tells of them.
+//! The setting `cache_partitioning`: which partitions of the last-level cache queries run in, if any; and their part of
+//! the output of `EXPLAIN ANALYZE`.
 
 use godwit_common::Json;
 use std::fmt::Write;
@@ -14,10 +14,10 @@ use parking_lot::Mutex;
 
 use crate::DebugOptions;
 
-/// The setting, and what was made for it.
+/// The setting, and the partitioning created for it.
 pub(crate) struct CacheControl {
     state: Mutex<State>,
-    /// Stands for the machine's resctrl.
+    /// Replaces the machine's resctrl.
     #[cfg(all(unix, feature = "cache-partitioning"))]
     imitation: Option<Imitation>,
 }
@@ -25,12 +25,12 @@ pub(crate) struct CacheControl {
 #[derive(Default)]
 struct State {
     mode: Mode,
-    /// Made when the setting is 'on', or else for the first query.
+    /// Created when the setting is 'on', or otherwise for the first query.
     partitioning: Option<Arc<CachePartitioning>>,
 }
 
 impl CacheControl {
-    /// The control of a database that nobody has set yet.
+    /// Creates the control of a database, with the default setting.
     #[cfg_attr(not(all(unix, feature = "cache-partitioning")), expect(unused_variables))]
     pub(crate) fn new(debug: &DebugOptions) -> Self {
         Self {
@@ -40,18 +40,19 @@ impl CacheControl {
         }
     }
 
-    /// The setting.
+    /// Returns the setting.
     pub(crate) fn mode(&self) -> Mode {
         self.state.lock().mode
     }
 
-    /// Changes the setting, for queries that start after it. What can't be made is tried again when it is set again.
+    /// Changes the setting for queries that start afterwards. If partitioning can't be set up, it is retried when the
+    /// setting is set again.
     pub(crate) fn set_mode(&self, mode: Mode) {
         let partitioning = (mode == Mode::On).then(|| self.start());
         *self.state.lock() = State { mode, partitioning };
     }
 
-    /// The partitions that a query's workers enter.
+    /// Returns the partitions that a query's workers enter.
     pub(crate) fn for_query(&self) -> Option<Arc<CachePartitioning>> {
         let mut state = self.state.lock();
         if state.mode == Mode::Off {
@@ -61,7 +62,7 @@ impl CacheControl {
         partitioning.is_on().then(|| partitioning.clone())
     }
 
-    /// How it stands; `None`: no query has asked yet.
+    /// Returns the current status; `None` if no query has needed it yet.
     pub(crate) fn status(&self) -> Option<Status> {
         let state = self.state.lock();
         match (state.mode, &state.partitioning) {
@@ -80,7 +81,7 @@ impl CacheControl {
     }
 }
 
-/// The classes of a query's pipelines, a line for each.
+/// Describes the classes of a query's pipelines, one per line.
 pub(crate) fn explain(decisions: &[CacheDecision], status: Option<Status>) -> String {
     let status = status.map(|status| format!(", partitioning is {status}")).unwrap_or_default();
     let mut text = format!("Classes of the last-level cache{status}\n");
@@ -94,7 +95,7 @@ pub(crate) fn explain(decisions: &[CacheDecision], status: Option<Status>) -> St
     text
 }
 
-/// The same, with what every operator says.
+/// Returns the same as JSON, with each operator's contribution.
 pub(crate) fn to_json(decisions: &[CacheDecision]) -> Json {
     let operator = |(name, used): &(String, CacheUse)| {
         Json::object([

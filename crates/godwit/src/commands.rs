@@ -1,4 +1,4 @@
-//! Statements without rows: those that create and drop things, and those about the database or the connection as a
+//! Statements without rows: those that create and drop objects, and those about the database or the connection as a
 //! whole.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::settings;
 use crate::transactions::{NamedStore, Scope};
 
 impl Inner {
-    /// Makes, alters and drops.
+    /// Creates, alters and drops.
     pub(crate) fn run_definition(
         self: &Arc<Self>,
         sql: &str,
@@ -102,7 +102,7 @@ impl Inner {
         }
     }
 
-    /// Runs statements about the session, or the upkeep of databases.
+    /// Runs statements about the session or the maintenance of databases.
     pub(crate) fn run_session_statement(
         &self,
         sql: &str,
@@ -174,7 +174,7 @@ impl Inner {
     }
 }
 
-/// True if a database has an entry under a key.
+/// Returns true if a database has an entry under a key.
 pub(crate) fn catalog_has(planner: &Planner, database: &str, key: &str) -> bool {
     planner.namespace().catalog(database).is_some_and(|catalog| catalog.get(key).is_some())
 }

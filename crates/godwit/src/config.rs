@@ -9,40 +9,41 @@ use godwit_common::{Error, Result, parse_bytes};
 use godwit_io::{Files, SimulatedFiles};
 use godwit_memory::RequestFaults;
 
-/// Limits and places of a database. `Config::default()` takes 80 % of the memory that the process may use and all cores.
+/// Limits and directories of a database. `Config::default()` takes 80 % of the memory that the process may use, and all
+/// cores.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// Most memory in bytes; `None`: 80 % of what the process may use.
+    /// Maximum memory in bytes; `None`: 80 % of what the process may use.
     pub memory_limit_bytes: Option<u64>,
-    /// The limit applies to the whole process, including what it already uses: for programs that consist of nothing but
-    /// Godwit.
+    /// Whether the limit applies to the whole process, including memory already in use: for programs that consist of
+    /// nothing but Godwit.
     pub whole_process: bool,
-    /// Worker threads; `None`: one per core.
+    /// Number of worker threads; `None`: one per core.
     pub threads: Option<usize>,
-    /// Where intermediates go that don't fit; `None`: the system's directory for temporary files.
+    /// Directory for spilled intermediates; `None`: the system's directory for temporary files.
     pub temp_directory: Option<PathBuf>,
-    /// Most disk space for intermediates in bytes; `None`: what the disk has.
+    /// Maximum disk space for intermediates in bytes; `None`: what the disk has.
     pub max_temp_directory_bytes: Option<u64>,
-    /// Opens a database file for reading only: several processes may, at the same time.
+    /// Opens a database file read-only; several processes may do so at the same time.
     pub read_only: bool,
-    /// Switches that make rare paths common, for tests.
+    /// Switches that exercise rare paths, for tests.
     pub debug: DebugOptions,
 }
 
 /// Switches for tests: results never depend on them.
 #[derive(Debug, Clone, Default)]
 pub struct DebugOptions {
-    /// Most rows in a chunk; `None`: the usual 2,048.
+    /// Maximum number of rows in a chunk; `None`: the usual 2,048.
     pub chunk_rows: Option<usize>,
-    /// Every page goes to disk as soon as it is no longer in use.
+    /// Whether every page is written to disk as soon as it is no longer in use.
     pub force_spill: bool,
-    /// Memory of the buffer pool, possibly less than the minimum; `None`: what the limit leaves for it.
+    /// Size of the buffer pool, possibly less than the minimum; `None`: what the limit leaves for it.
     pub pool_bytes: Option<u64>,
-    /// Temporary files that fail on demand; `None`: real ones.
+    /// Simulated temporary files that fail on demand; `None`: real ones.
     pub spill_files: Option<SimulatedFiles>,
-    /// Requests for memory that fail.
+    /// Requests for memory that are to fail.
     pub request_faults: Option<RequestFaults>,
-    /// Stands for the machine's partitions of the last-level cache; `None`: those that Linux offers.
+    /// Replaces the machine's partitions of the last-level cache; `None`: those that Linux offers.
     #[cfg(all(unix, feature = "cache-partitioning"))]
     pub resctrl: Option<Imitation>,
     /// The files that statements name by path; `None`: those on the real disk.
@@ -63,7 +64,7 @@ impl Config {
     }
 }
 
-/// Most worker threads. Beyond it the per-worker minimum of memory alone is tens of gigabytes.
+/// Maximum number of worker threads. Beyond it the per-worker minimum of memory alone is tens of gigabytes.
 const THREADS_MAX: usize = 1024;
 
 pub(crate) fn check_threads(threads: usize) -> Result<usize> {
@@ -73,7 +74,7 @@ pub(crate) fn check_threads(threads: usize) -> Result<usize> {
     Err(Error::user(format!("{threads} threads are not possible")).with_hint(format!("use 1 to {THREADS_MAX}")))
 }
 
-/// One worker per core.
+/// Returns the number of cores: one worker per core.
 pub(crate) fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get())
 }

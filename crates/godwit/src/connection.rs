@@ -1,4 +1,4 @@
-//! A connection runs statements.
+//! Connections, which run statements.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,10 +24,10 @@ use crate::transactions::{CurrentTransaction, NamedStore, Scope, StatementEnd};
 /// A session: settings and a transaction. Statements of one connection may overlap; each has its own result.
 pub struct Connection(Arc<Inner>);
 
-/// State that the results of a connection's statements need, too.
+/// State that results of a connection's statements need as well.
 pub(crate) struct Inner {
     pub(crate) database: Database,
-    /// Number of the connection among those of the database.
+    /// The connection's number within the database.
     pub(crate) id: u64,
     /// Counts the memory of the connection's queries.
     pub(crate) owner: Arc<OwnerCounters>,
@@ -38,9 +38,9 @@ pub(crate) struct Inner {
     pub(crate) transaction: CurrentTransaction,
     /// Tables and views that end with the connection.
     temporary: NamedStore,
-    /// Numbers of sequences that its statements took.
+    /// Numbers taken from sequences by its statements.
     taken: TakenNumbers,
-    /// Statements that were prepared by name.
+    /// Named prepared statements.
     pub(crate) prepared: Mutex<HashMap<String, Arc<Prepared>>>,
     settings: Mutex<OwnSettings>,
 }
@@ -75,18 +75,18 @@ impl Connection {
         &self.0
     }
 
-    /// Number of the connection, as in [`QueryInfo::connection`](crate::QueryInfo::connection).
+    /// Returns the connection's number, as in [`QueryInfo::connection`](crate::QueryInfo::connection).
     pub fn id(&self) -> u64 {
         self.0.id
     }
 
-    /// The database that this connection is to.
+    /// Returns the database that this connection belongs to.
     pub fn database(&self) -> &Database {
         &self.0.database
     }
 
-    /// Runs one statement. Rows are computed while the result is read; dropping it cancels the query. Outside of a
-    /// transaction, a statement that changes something has done so when its result was read to the end.
+    /// Runs one statement. Rows are computed while the result is read; dropping the result cancels the query. Outside a
+    /// transaction, a statement's changes are done once its result has been read to the end.
     pub fn query(&self, sql: &str) -> Result<QueryResult> {
         match &self.parse(sql)?[..] {
             [statement] => self.run(statement),
@@ -111,26 +111,26 @@ impl Connection {
 
     /// Runs a parsed statement.
     pub fn run(&self, statement: &ParsedStatement) -> Result<QueryResult> {
-        // A panic while planning is a bug, ours or a dependency's; it must not bring down the host program.
+        // A panic while planning is a bug in our code or in a dependency; it must not bring down the host program.
         catch_unwind(AssertUnwindSafe(|| self.0.run(statement))).unwrap_or_else(|_| {
             self.0.transaction.abort();
             Err(Error::internal("planning the statement panicked"))
         })
     }
 
-    /// The current database as the statements that make it, without rows.
+    /// Returns the current database as the statements that create it, without rows.
     pub fn definitions(&self) -> Result<ExportScript> {
         self.0.begin_statement();
         let scope = self.0.transaction.scope(&self.0.stores(), Access::Read)?;
         self.0.planner(&scope).export_script()
     }
 
-    /// True if there is a transaction, from `BEGIN` to `COMMIT` or `ROLLBACK`.
+    /// Returns true if a transaction is open, from `BEGIN` to `COMMIT` or `ROLLBACK`.
     pub fn is_in_transaction(&self) -> bool {
         self.0.transaction.is_open()
     }
 
-    /// Stops the statement that was started last, from any thread. Reading its result ends with an error.
+    /// Stops the statement that was started last. Can be called from any thread. Reading its result ends with an error.
     pub fn cancel(&self) {
         let current = self.0.current.lock().clone();
         current.cancel();
@@ -138,7 +138,7 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// An open transaction is undone, even if results are still being read.
+    /// Rolls back an open transaction, even if results are still being read.
     fn drop(&mut self) {
         self.0.transaction.clear();
     }
@@ -173,7 +173,7 @@ impl Inner {
         self.run_in_scope(statement, &ParameterValues::default(), plan)
     }
 
-    /// Runs a statement as planned with the names of its scope.
+    /// Runs a statement planned with the names of its scope.
     pub(crate) fn run_in_scope(
         self: &Arc<Self>,
         statement: &ParsedStatement,
@@ -192,12 +192,12 @@ impl Inner {
         result.map_err(|error| cancel.cause_of(error))
     }
 
-    /// The cancel token of the statement that begins now.
+    /// Replaces the cancel token by one for the statement that begins now.
     pub(crate) fn begin_statement(&self) {
         *self.current.lock() = CancelToken::with_timeout(self.session().own().statement_timeout);
     }
 
-    /// A planner for statements of a scope.
+    /// Creates a planner for statements of a scope.
     pub(crate) fn planner(&self, scope: &Scope) -> Planner {
         let cancel = self.current.lock().clone();
         let interrupt = move || cancel.check();
@@ -206,14 +206,14 @@ impl Inner {
         planner.with_join_order(own.join_order).with_session(own.values)
     }
 
-    /// All databases that the connection sees, temporary tables last.
+    /// Returns all databases that the connection sees, temporary tables last.
     pub(crate) fn stores(&self) -> Vec<NamedStore> {
         let mut stores = self.database.0.stores();
         stores.push(self.temporary.clone());
         stores
     }
 
-    /// The meaning of names in a scope. Places of the search path that no longer exist are ignored.
+    /// Returns the namespace of a scope. Places of the search path that no longer exist are ignored.
     fn namespace(&self, scope: &Scope) -> Namespace {
         let mut path = self.session().own().path;
         path.retain(|place| {

@@ -1,5 +1,5 @@
-//! Constraints that compare rows with other rows: keys and references. Checked by queries, so within the memory limit;
-//! for a small insert, keys are looked up instead, and a query runs only to report a violation.
+//! Constraints that compare rows with other rows: keys and references. They are checked by queries, so within the
+//! memory limit; for a small insert, keys are looked up instead, and a query runs only to report a violation.
 //!
 //! ```text
 //! key, few new rows      new keys ⋈ all rows, GROUP BY key HAVING count(*) > 1
@@ -21,7 +21,7 @@ use crate::connection::Inner;
 use crate::execution::result_schema;
 use crate::prepared::ParameterValues;
 
-/// Names for the rows that are compared; they can't be spelled in SQL.
+/// Name of the rows to compare; it can't be spelled in SQL.
 const ALL: &str = "\u{1}all";
 const ADDED: &str = "\u{1}added";
 
@@ -29,7 +29,7 @@ const ADDED: &str = "\u{1}added";
 const FEW_SHARE: u64 = 4;
 
 impl Inner {
-    /// Fails if a change of a table broke a constraint.
+    /// Fails if a change of a table violates a constraint.
     pub(crate) fn verify(&self, change: &Verification) -> Result<()> {
         let Verification { catalog, before, after, .. } = change;
         let rules = after.rules();
@@ -44,7 +44,7 @@ impl Inner {
         };
         let catalog = LazyCell::new(|| {
             let catalog = catalog.snapshot();
-            // A plan that relied on the keys would find no duplicate.
+            // A plan that relied on the keys would find no duplicates.
             let entry =
                 |table: &Arc<TableVersion>| Some(CatalogEntry::Table(Arc::new(table.definition().without_rules())));
             catalog.put_all([(ALL.to_owned(), entry(after)), (ADDED.to_owned(), entry(&added))]);
@@ -176,7 +176,7 @@ impl Inner {
         }
     }
 
-    /// Looks for rows of other tables that refer to rows that were removed.
+    /// Searches for rows of other tables that refer to removed rows.
     fn verify_children(&self, catalog: &Arc<Catalog>, parent: &TableVersion) -> Result<()> {
         for (name, entry) in catalog.entries() {
             let CatalogEntry::Table(child) = entry else { continue };
@@ -194,7 +194,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The first row of a query, as text.
+    /// Returns the first row of a query.
     fn first_row(&self, catalog: &Arc<Catalog>, sql: &str) -> Result<Option<RecordBatch>> {
         let plan = self.database.0.planner.on(Namespace::of("checked", catalog.clone())).plan_query(sql)?;
         let (mut result, _) =
@@ -203,7 +203,7 @@ impl Inner {
     }
 }
 
-/// The texts of the first row of a batch.
+/// Returns the values in the first row of a batch as text.
 fn values(row: &RecordBatch) -> String {
     let text = |column: &ArrayRef| column.as_string_view_opt().map_or("?", |texts| texts.value(0)).to_owned();
     row.columns().iter().map(text).collect::<Vec<_>>().join(", ")

@@ -27,7 +27,7 @@ use crate::tracing::Tracing;
 use crate::transactions::NamedStore;
 use crate::{Config, Connection, system_tables};
 
-/// An open database. Cheap to clone; it closes when the last clone, connection and result are gone.
+/// An open database. Cheap to clone; it closes when the last clone, connection and result are dropped.
 #[derive(Clone)]
 pub struct Database(pub(crate) Arc<Shared>);
 
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     pub(crate) queries: Arc<QueryRegistry>,
     pub(crate) query_limits: QueryLimits,
     connections: AtomicU64,
-    /// Databases that statements attached.
+    /// Databases attached by statements.
     pub(crate) attached: RwLock<Vec<NamedStore>>,
     /// Replaced when the number of threads changes; running queries keep theirs.
     pool: RwLock<Arc<WorkerPool>>,
@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     pub(crate) cache: CacheControl,
 }
 
-/// When rows are compressed before an operator keeps them.
+/// When to compress rows that an operator keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CompressedMaterialization {
     /// Where it is expected to pay off.
@@ -72,16 +72,16 @@ impl Named for CompressedMaterialization {
         &[("true", Self::True), ("false", Self::False), ("always", Self::Always)];
 }
 
-/// The limit as the user sees it, and the part of it that the buffer pool doesn't get.
+/// The limit as shown to the user, and the part of it that the buffer pool doesn't get.
 #[derive(Clone)]
 pub(crate) struct MemoryLimit {
     pub bytes: u64,
     pub reason: String,
-    /// Resident size of the process before it did anything, if the limit is for the whole process.
+    /// Resident size of the process at startup, if the limit is for the whole process.
     pub idle_process_bytes: Option<u64>,
 }
 
-/// Limits below that of the database; zero stands for none. They hold for statements that start after a change.
+/// Limits below that of the database; zero means none. They apply to statements that start after a change.
 #[derive(Default)]
 pub(crate) struct QueryLimits {
     query_bytes: AtomicU64,
@@ -108,7 +108,7 @@ impl QueryLimits {
 
 impl Database {
     /// Opens a database: a file, which is created if it doesn't exist; `":memory:"`; or a folder of Parquet files, each
-    /// of which becomes a table of its name.
+    /// of which becomes a table named after the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, Config::default())
     }
@@ -177,28 +177,28 @@ impl Database {
         Ok(database)
     }
 
-    /// Reads all tables of the database, and reports damage.
+    /// Reads all tables of the database and reports damage.
     pub fn check(&self) -> CheckReport {
         self.0.store.check()
     }
 
-    /// Checkpoints that were made since the database was opened, in memory too.
+    /// Returns the number of checkpoints since the database was opened, including those of databases in memory.
     pub fn checkpoints(&self) -> u64 {
         self.0.store.checkpoints()
     }
 
-    /// A new connection; connections are independent and may run queries at the same time.
+    /// Opens a connection; connections are independent and may run queries at the same time.
     pub fn connect(&self) -> Connection {
         let id = self.0.connections.fetch_add(1, Ordering::Relaxed) + 1;
         Connection::new(self.clone(), id)
     }
 
-    /// What the buffer pool holds and has done.
+    /// Returns the contents of the buffer pool and its activity so far.
     pub fn memory_statistics(&self) -> MemoryStatistics {
         self.0.memory.statistics()
     }
 
-    /// The queries of all connections that run or wait for memory, the oldest first.
+    /// Returns the queries of all connections that run or wait for memory, oldest first.
     pub fn queries(&self) -> Vec<QueryInfo> {
         self.0.queries.snapshot()
     }
@@ -210,7 +210,7 @@ impl Database {
     }
 }
 
-/// A database's name in SQL: its file's name without the extension.
+/// Returns a database's name in SQL: its file's name without the extension.
 pub(crate) fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase()).unwrap_or_default();
     match stem.as_str() {
@@ -222,7 +222,7 @@ pub(crate) fn name_of(path: &Path) -> String {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Nobody is left to hear of an error.
+        // No one is left to report an error to.
         _ = self.tracing.end();
         self.adaptation.stop();
         self.store.stop_maintenance();
@@ -250,7 +250,7 @@ impl Shared {
         *self.compressed_materialization.lock() = when;
     }
 
-    /// The size, in bytes, from which rows are compressed; `None`: never.
+    /// Returns the size, in bytes, from which rows are compressed; `None`: never.
     pub(crate) fn compress_from_bytes(&self) -> Option<u64> {
         match self.compressed_materialization() {
             CompressedMaterialization::True => Some(COMPRESS_FROM_BYTES),

@@ -24,7 +24,7 @@ use crate::result::{AwaitedCompletion, Change, Completion, QueryResult, RunningQ
 use crate::transactions::NamedStore;
 
 impl Inner {
-    /// Writes the rows of a query to a file. The result is their number.
+    /// Writes the rows of a query to a file. Returns their number as the result.
     pub(crate) fn copy(
         &self,
         sql: &str,
@@ -45,8 +45,8 @@ impl Inner {
         self.start(sql, plan, values, count_schema(), false, sink).map(|(result, _)| result.counting(Change::Copy))
     }
 
-    /// Plans a query and starts it as soon as the memory that it can't do without is free. Its rows end in the sink that
-    /// `sink_of` makes; what that gives to the collector, with the columns of `schema`, comes through the result.
+    /// Plans a query and starts it as soon as its required memory is free. Its rows end in the sink that `sink_of`
+    /// creates; batches that the sink passes to the collector, with the columns of `schema`, come out of the result.
     pub(crate) fn start(
         &self,
         sql: &str,
@@ -67,7 +67,8 @@ impl Inner {
         self.owner.set_memory_limit_bytes(shared.query_limits.of_connection());
         let settings = self.session().query_settings(pool.workers(), profile);
         let query = QueryContext::new(self.memory.scoped(owner.clone()), settings, cancel.clone());
-        // The reader of a result of this connection may have to read this one to go on: it can't wait for the other.
+        // Someone reading another result of this connection may have to read this one to proceed, so it can't wait for
+        // the other.
         let is_awaited = shared.queries.is_busy(self.id);
         let registered = shared.queries.enter(self.id, sql, query.clone(), owner.clone());
         let (collector, stream) = ResultCollector::new(schema.clone(), &query, "Result");
@@ -177,7 +178,7 @@ impl Shared {
     /// Fails if a file belongs to an open database.
     fn check_target(&self, path: &Path) -> Result<()> {
         let identity = |path: &Path| self.files.metadata(path).ok().map(|found| found.identity);
-        // Databases are on this machine.
+        // Databases are local.
         let is_url = path.to_str().is_some_and(|path| url_scheme(path).is_some());
         let target = if is_url { None } else { identity(path) };
         let Some(target) = target else { return Ok(()) };
@@ -191,7 +192,8 @@ impl Shared {
     }
 }
 
-/// The columns of a plan's result. All may hold NULL, whatever the plan knows: readers rely on nothing.
+/// Returns the columns of a plan's result. All are nullable, regardless of what the plan knows, so that readers rely on
+/// nothing.
 pub(crate) fn result_schema(plan: &Plan) -> Result<SchemaRef> {
     let field = |column: &OutputColumn| {
         let data_type = arrow_type(&plan.column(column.column).ty)?;
@@ -201,7 +203,7 @@ pub(crate) fn result_schema(plan: &Plan) -> Result<SchemaRef> {
     Ok(Arc::new(Schema::new(fields)))
 }
 
-/// The columns of a result that is returned: moments are shown in a zone.
+/// Returns the columns of a result as returned to the user: instants are shown in a time zone.
 pub(crate) fn in_zone(schema: SchemaRef, zone: &TimeZone) -> SchemaRef {
     if zone.is_utc() {
         return schema;
@@ -216,22 +218,22 @@ pub(crate) fn in_zone(schema: SchemaRef, zone: &TimeZone) -> SchemaRef {
     Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
-/// The result of statements that write rows: how many.
+/// Returns the schema for statements that write rows: their number.
 pub(crate) fn count_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("count", DataType::Int64, true)]))
 }
 
-/// A result with the lines of a plan.
+/// Creates a result with the lines of a plan.
 fn plan_text(text: &str) -> Result<QueryResult> {
     text_result(&["plan"], vec![text.lines().map(str::to_owned).collect()])
 }
 
-/// A result of one value.
+/// Creates a result of one value.
 fn json_result(json: Json) -> Result<QueryResult> {
     text_result(&["plan"], vec![vec![format!("{json:#}")]])
 }
 
-/// A result of text columns.
+/// Creates a result of text columns.
 pub(crate) fn text_result(names: &[&str], columns: Vec<Vec<String>>) -> Result<QueryResult> {
     let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
     let schema = Arc::new(Schema::new(fields));

@@ -6,7 +6,7 @@
 //!   s_t.parquet        the rows of s.t
 //! ```
 //!
-//! An export is of one instant. An import is a transaction, or part of the one that is open.
+//! An export is a snapshot. An import is a transaction, or part of the one that is open.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -26,14 +26,14 @@ use crate::result::QueryResult;
 const SCHEMA_FILE: &str = "schema.sql";
 const LOAD_FILE: &str = "load.sql";
 
-/// The text for NULL in CSV, so that it differs from an empty text.
+/// Text for NULL in CSV, distinct from an empty string.
 const CSV_NULL: &str = "\\N";
 
-/// Most characters of a table's name in the name of its file.
+/// Maximum number of characters of a table's name in the name of its file.
 const FILE_NAME_CHARACTERS_MAX: usize = 100;
 
 impl Inner {
-    /// Writes the current database, as the planner sees it, into a folder.
+    /// Exports the current database, as the planner sees it, to a folder.
     pub(crate) fn export(
         &self,
         sql: &str,
@@ -89,7 +89,7 @@ impl Inner {
         ran
     }
 
-    /// Runs statements in the open transaction, or in one of their own: all or nothing.
+    /// Runs statements in the open transaction, or in their own: all or nothing.
     pub(crate) fn run_together(self: &Arc<Self>, statements: &[ParsedStatement]) -> Result<()> {
         let begins = !self.transaction.is_open();
         if begins {
@@ -113,7 +113,7 @@ impl Inner {
     }
 }
 
-/// The format, and the options of COPY that stand for it.
+/// Returns the format, and the COPY options that it implies.
 fn with_format(options: &[CopyOption]) -> (String, Vec<CopyOption>) {
     let given = options.iter().find(|option| option.name == "format").and_then(CopyOption::word);
     let format = given.map_or("parquet".to_owned(), str::to_lowercase);
@@ -127,7 +127,7 @@ fn with_format(options: &[CopyOption]) -> (String, Vec<CopyOption>) {
     (format, all)
 }
 
-/// Options in the syntax of COPY.
+/// Returns options in the syntax of COPY.
 fn text_of(options: &[CopyOption]) -> String {
     let list = |texts: &[String]| texts.iter().map(|text| literal_text(text)).collect::<Vec<_>>().join(", ");
     let one = |option: &CopyOption| match &option.value {
@@ -143,7 +143,7 @@ fn text_of(options: &[CopyOption]) -> String {
     kept.map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// A name for the file of a table that no other one has.
+/// Returns a name for a table's file that no other file has.
 fn file_name(full: &str, format: &str, taken: &mut BTreeSet<String>) -> PathBuf {
     let (schema, name) = split_name(full);
     let plain = |character: char| if character.is_alphanumeric() || character == '-' { character } else { '_' };

@@ -16,7 +16,8 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// The implementation of [`Files`] for a database. Local files are in `local`; `None`: on the real disk.
+    /// Returns the implementation of [`Files`] for a database. `local` has the local files; `None`: those on the real
+    /// disk.
     pub(crate) fn files(&self, local: Option<Arc<dyn Files>>, memory: &BufferManager) -> Arc<dyn Files> {
         let local = local.unwrap_or_else(|| Arc::new(DiskSystem));
         #[cfg(feature = "objects")]
@@ -29,7 +30,7 @@ impl Objects {
     }
 }
 
-/// A text setting, with the environment as default.
+/// Defines a text setting whose default comes from the environment.
 #[cfg(feature = "objects")]
 macro_rules! object_setting {
     ($name:literal, $setting:ident, $description:literal, $check:expr) => {

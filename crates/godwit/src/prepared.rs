@@ -1,4 +1,4 @@
-//! Prepared statements: parsed once, planned once while what they see stays as it is, run with values.
+//! Prepared statements: parsed once, planned once as long as their definitions don't change, and run with values.
 //!
 //! ```text
 //! PREPARE ──► Prepared ── EXECUTE, PreparedStatement::run ──► plan ──► with values in place of parameters ──► rows
@@ -8,7 +8,7 @@
 //!               └─ else it is planned again: definitions or settings changed, or a table has twice the rows, or half of them
 //! ```
 //!
-//! So plans that are kept rely on nothing that rows decide: they are made by [`Planner::outliving_rows`].
+//! So cached plans don't rely on anything that depends on rows: they are made by [`Planner::outliving_rows`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use parking_lot::Mutex;
 use crate::connection::{Connection, Inner};
 use crate::result::QueryResult;
 
-/// Maximum number of statements that a connection keeps prepared by name.
+/// Maximum number of named prepared statements per connection.
 pub(crate) const PREPARED_MAX: usize = 10_000;
 
-/// A statement that runs with other values each time.
+/// A statement that runs with different values each time.
 ///
 /// ```
 /// # fn main() -> godwit::Result<()> {
@@ -47,7 +47,7 @@ pub struct PreparedStatement {
     prepared: Arc<Prepared>,
 }
 
-/// What is kept of a prepared statement.
+/// A prepared statement with its cached plan.
 pub(crate) struct Prepared {
     statement: ParsedStatement,
     types: Vec<SqlType>,
@@ -55,7 +55,7 @@ pub(crate) struct Prepared {
     kept: Mutex<Option<Kept>>,
 }
 
-/// A plan, and what it depends on.
+/// A plan, with its dependencies.
 struct Kept {
     namespace: Namespace,
     join_order: JoinOrder,
@@ -64,14 +64,14 @@ struct Kept {
     tables: Vec<KeptTable>,
 }
 
-/// A table that a kept plan reads.
+/// A table that a cached plan reads.
 struct KeptTable {
     name: ObjectName,
-    /// Its rows when joins were ordered.
+    /// Its number of rows when joins were ordered.
     rows: u64,
-    /// The version that is read.
+    /// The version to read.
     version: Arc<TableDefinition>,
-    /// What scans see of it: itself, or, of a table whose rows are changed, the same with row ids.
+    /// The table as scans see it: the version itself, or, if the statement changes its rows, the same with row ids.
     scanned: Arc<TableDefinition>,
 }
 
@@ -79,13 +79,13 @@ struct KeptTable {
 const SMALL_TABLE_ROWS: u64 = 2_048;
 
 impl KeptTable {
-    /// Would another plan be better for a version of `rows` rows?
+    /// Returns true if another plan would be better for a version of `rows` rows.
     fn differs_much(&self, rows: u64) -> bool {
         let (less, more) = (self.rows.min(rows), self.rows.max(rows));
         more > SMALL_TABLE_ROWS && more > 2 * less
     }
 
-    /// What scans see of another version.
+    /// Returns another version as scans see it.
     fn scanned_of(&self, version: &Arc<TableDefinition>) -> Result<ScannedTable> {
         match &version.writable {
             Some(writable) if !Arc::ptr_eq(&self.version, &self.scanned) => {
@@ -96,21 +96,22 @@ impl KeptTable {
     }
 }
 
-/// The values of a plan's parameters, and what `now()` is.
+/// Values of a plan's parameters, and of `now()`.
 #[derive(Default, Clone)]
 pub(crate) struct ParameterValues {
     values: Arc<Vec<(Value, SqlType)>>,
-    /// In microseconds since 1970; `None`: the moment in which the query starts.
+    /// In microseconds since 1970; `None`: the start time of the query.
     now: Option<i64>,
 }
 
 impl ParameterValues {
-    /// The same values at another moment.
+    /// Returns the same values at another time.
     pub(crate) fn at(&self, now: i64) -> Self {
         Self { values: self.values.clone(), now: Some(now) }
     }
 
-    /// A plan with these values in place of its parameters, so that the executor sees constants, and prunes by them.
+    /// Returns a plan with these values in place of its parameters, so that the executor sees constants and prunes by
+    /// them.
     pub(crate) fn bound<'p>(&self, plan: &'p Plan) -> Cow<'p, Plan> {
         if self.values.is_empty() {
             return Cow::Borrowed(plan);
@@ -119,7 +120,7 @@ impl ParameterValues {
         Cow::Owned(plan.with_values(&values))
     }
 
-    /// What compilation needs of them.
+    /// Returns the part of them that compilation needs.
     pub(crate) fn context(&self, plan: &Plan) -> Result<PlanContext> {
         let mut context = PlanContext::default();
         if let Some(now) = self.now {
@@ -133,7 +134,7 @@ impl ParameterValues {
 }
 
 impl Connection {
-    /// Prepares a statement: `?`, `$1` and `$name` are parameters.
+    /// Prepares a statement with the parameters `?`, `$1` and `$name`.
     pub fn prepare(&self, sql: &str) -> Result<PreparedStatement> {
         let mut parsed = self.parse(sql)?;
         match (parsed.pop(), parsed.is_empty()) {
@@ -148,12 +149,12 @@ impl Connection {
 }
 
 impl PreparedStatement {
-    /// The parameters, in the order in which [`run`](Self::run) takes their values.
+    /// Returns the parameters, in the order in which [`run`](Self::run) takes their values.
     pub fn parameters(&self) -> &[ParameterInfo] {
         &self.prepared.parameters
     }
 
-    /// Runs it. Values are cast to the types of their parameters; text is read as one.
+    /// Runs it. Values are cast to the types of their parameters; text is parsed.
     pub fn run(&self, values: &[Value]) -> Result<QueryResult> {
         let arguments = values
             .iter()
@@ -165,7 +166,7 @@ impl PreparedStatement {
 }
 
 impl Inner {
-    /// Plans a statement once, to report its errors and its parameters.
+    /// Plans a statement once, to report its errors and parameters.
     pub(crate) fn prepared(&self, statement: ParsedStatement, types: Vec<SqlType>) -> Result<Prepared> {
         statement.check_preparable()?;
         let scope = self.transaction.scope(&self.stores(), statement.access())?;
@@ -175,7 +176,7 @@ impl Inner {
         Ok(Prepared { statement, types, parameters, kept: Mutex::new(kept(planned, &planner)) })
     }
 
-    /// `EXECUTE`.
+    /// Runs `EXECUTE`.
     pub(crate) fn execute(self: &Arc<Self>, name: &str, arguments: Vec<Argument>) -> Result<QueryResult> {
         let prepared = self.prepared.lock().get(name).cloned();
         let prepared = prepared.ok_or_else(|| {
@@ -194,7 +195,7 @@ impl Inner {
 }
 
 impl Prepared {
-    /// The statement as it is to run among the names of a planner.
+    /// Plans the statement to run, among the names of a planner.
     fn plan(&self, planner: Planner) -> Result<(Statement, Planner)> {
         let known = self.kept.lock().as_mut().map_or(Ok(None), |kept| kept.for_planner(&planner))?;
         if let Some(planned) = known {
@@ -210,7 +211,7 @@ impl Prepared {
         Ok((planned, planner))
     }
 
-    /// The values in the order of the parameters, as their types.
+    /// Returns the values in the order of the parameters, as their types.
     fn values(&self, arguments: Vec<Argument>, zone: &TimeZone) -> Result<ParameterValues> {
         if arguments.len() != self.parameters.len() {
             let (given, wanted) = (arguments.len(), self.parameters.len());
@@ -237,7 +238,7 @@ impl Prepared {
 }
 
 impl Kept {
-    /// The statement for a planner; `None` if it has to be planned again.
+    /// Returns the statement for a planner; `None` if it has to be planned again.
     fn for_planner(&mut self, planner: &Planner) -> Result<Option<Statement>> {
         let namespace = planner.namespace();
         if self.join_order != planner.join_order() || !self.session.is_same(planner.session()) {
@@ -294,7 +295,8 @@ impl Kept {
     }
 }
 
-/// The plan of a statement that reads nothing but tables of its catalogs: whether files have changed isn't known.
+/// Returns the plan of a statement to be cached, if it reads nothing but tables of its catalogs: changes of files go
+/// unnoticed.
 fn kept(planned: Statement, planner: &Planner) -> Option<Kept> {
     let plan = planned.plan()?;
     let (namespace, join_order) = (planner.namespace().clone(), planner.join_order());
@@ -316,7 +318,7 @@ fn kept(planned: Statement, planner: &Planner) -> Option<Kept> {
     Some(Kept { namespace, join_order, session, planned, tables })
 }
 
-/// Is it a table as statements that change its rows see it?
+/// Returns true if it is a table as seen by statements that change its rows.
 fn has_row_ids(table: &TableDefinition) -> bool {
     table.schema.fields().last().is_some_and(|field| field.name() == ROW_ID)
 }

@@ -1,4 +1,4 @@
-//! The queries of a database that run or wait to be let in, for inspection.
+//! The queries of a database that run or wait for admission, for inspection.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,14 +12,14 @@ use parking_lot::Mutex;
 /// The state of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryState {
-    /// In line for the memory that it can't do without.
+    /// Waiting for its required memory.
     Waiting,
-    /// At work, or stopped until its result is read.
+    /// Running, or paused until its result is read.
     Running,
 }
 
 impl QueryState {
-    /// "waiting" or "running".
+    /// Returns "waiting" or "running".
     pub fn name(self) -> &'static str {
         match self {
             QueryState::Waiting => "waiting",
@@ -28,30 +28,30 @@ impl QueryState {
     }
 }
 
-/// A query at one moment.
+/// A query at a point in time.
 #[derive(Debug, Clone)]
 pub struct QueryInfo {
-    /// Counts the queries of a database from 1.
+    /// Number of the query within the database, from 1.
     pub id: u64,
-    /// Number of the connection that runs it; counts from 1.
+    /// Number of the connection that runs it, from 1.
     pub connection: u64,
     /// The statement's text.
     pub sql: String,
     /// Waiting or running.
     pub state: QueryState,
-    /// Bytes in memory, pages and reservations.
+    /// Bytes in memory, including pages and reservations.
     pub memory_bytes: u64,
-    /// The most that this has been.
+    /// Maximum of `memory_bytes` so far.
     pub peak_bytes: u64,
     /// Bytes written to temporary files.
     pub spilled_bytes: u64,
-    /// Share of the scans' input that is consumed, 0 to 1.
+    /// Fraction of the scans' input that has been consumed, 0 to 1.
     pub progress: f64,
-    /// Time since the statement was given.
+    /// Time since the statement was issued.
     pub elapsed: Duration,
 }
 
-/// All queries that haven't ended. One per database.
+/// All queries that haven't ended. One registry per database.
 #[derive(Default)]
 pub struct QueryRegistry {
     entries: Mutex<BTreeMap<u64, Arc<Entry>>>,
@@ -65,20 +65,20 @@ struct Entry {
     is_running: AtomicBool,
     query: Arc<QueryContext>,
     owner: Arc<OwnerCounters>,
-    /// Known once the query is planned.
+    /// Set once the query is planned.
     operators: OnceLock<Vec<Arc<OperatorMetrics>>>,
 }
 
-/// What a query holds, for [`QueryRegistry::holders`].
+/// Holder of memory, for [`QueryRegistry::holders`].
 pub(crate) struct Holder {
     pub query: u64,
-    /// `None`: the whole query.
+    /// The operator; `None`: the whole query.
     pub operator: Option<String>,
     pub memory: Arc<OwnerCounters>,
 }
 
 impl QueryRegistry {
-    /// All queries, each followed by its operators.
+    /// Returns all queries, each followed by its operators.
     pub(crate) fn holders(&self) -> Vec<Holder> {
         let mut holders = Vec::new();
         for (&query, entry) in self.entries.lock().iter() {
@@ -93,17 +93,17 @@ impl QueryRegistry {
         holders
     }
 
-    /// The queries now, the oldest first.
+    /// Returns the current queries, oldest first.
     pub fn snapshot(&self) -> Vec<QueryInfo> {
         self.entries.lock().iter().map(|(&id, entry)| entry.info(id)).collect()
     }
 
-    /// True if a query of this connection hasn't ended.
+    /// Returns true if a query of this connection hasn't ended.
     pub(crate) fn is_busy(&self, connection: u64) -> bool {
         self.entries.lock().values().any(|entry| entry.connection == connection)
     }
 
-    /// Adds a query that waits; it is listed until the returned value is dropped.
+    /// Adds a waiting query; it is listed until the returned value is dropped.
     pub(crate) fn enter(
         self: &Arc<Self>,
         connection: u64,
@@ -144,18 +144,18 @@ pub(crate) struct RegisteredQuery {
 }
 
 impl RegisteredQuery {
-    /// The query was planned. Called once.
+    /// Records that the query was planned. Called once.
     pub(crate) fn set_operators(&self, operators: Vec<Arc<OperatorMetrics>>) {
         let is_first = self.entry.operators.set(operators).is_ok();
         assert!(is_first, "a query is planned once");
     }
 
-    /// The name of the query in errors.
+    /// Returns the name of the query in errors.
     pub(crate) fn name(&self) -> String {
         format!("query {}", self.id)
     }
 
-    /// The query was let in.
+    /// Records that the query was admitted.
     pub(crate) fn run(&self) {
         self.entry.is_running.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! The rows of a statement, as they are computed.
+//! Results of statements, whose rows are computed as they are read.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,22 +17,22 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::transactions::StatementEnd;
 
-/// An iterator over the record batches of a result, which waits for them; [`poll_next`](Self::poll_next) doesn't. When it
-/// ends, with rows or with an error, the query has given back all its memory and temporary space; dropping it early cancels
-/// the query and waits for that.
+/// An iterator over the record batches of a result that blocks until the next one is available;
+/// [`poll_next`](Self::poll_next) doesn't block. When it ends, with rows or with an error, the query has released all
+/// its memory and temporary space; dropping it early cancels the query and waits for that.
 pub struct QueryResult {
     schema: SchemaRef,
     rows: Rows,
-    /// What is done when the query has ended.
+    /// Work to do when the query has ended.
     end: Option<StatementEnd>,
-    /// Rows that were held back until the statement succeeded.
+    /// Rows held back until the statement succeeded.
     held: VecDeque<RecordBatch>,
-    /// SQL's types of the columns, if Arrow's don't tell them.
+    /// SQL types of the columns, if Arrow's types don't determine them.
     types: Option<Vec<SqlType>>,
     change: Option<Change>,
 }
 
-/// What a statement does whose result is a number of rows.
+/// Kind of a statement whose result is a number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// `INSERT`, `COPY … FROM`, `CREATE TABLE … AS`.
@@ -52,15 +52,15 @@ pub enum Change {
 enum Rows {
     Running {
         query: RunningQuery,
-        /// How the stream of its rows ended, until the query has ended, too.
+        /// How the stream of its rows ended, until the query itself has ended.
         end: Option<Option<Error>>,
     },
-    /// At most one batch that is there already.
+    /// At most one batch that is available already.
     Batch(Option<RecordBatch>),
 }
 
-/// What keeps a started query alive. Fields are dropped in this order: dropping the stream cancels a query that still
-/// runs, then its end is waited for, then the threads that worked on it may go.
+/// Owners of a running query. Fields are dropped in this order: dropping the stream cancels a query that is still
+/// running, then its end is awaited, then the threads that worked on it may exit.
 pub(crate) struct RunningQuery {
     pub stream: ResultStream,
     pub completion: AwaitedCompletion,
@@ -69,10 +69,10 @@ pub(crate) struct RunningQuery {
     pub _pool: Arc<WorkerPool>,
 }
 
-/// How much memory and temporary space a query took.
+/// Memory and temporary space used by a query.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueryMemory {
-    /// Most bytes held at once, pages and reservations.
+    /// Maximum bytes held at once, including pages and reservations.
     pub peak_bytes: u64,
     /// Bytes written to temporary files.
     pub spilled_bytes: u64,
@@ -80,12 +80,12 @@ pub struct QueryMemory {
     pub reread_bytes: u64,
 }
 
-/// Watches a query from another thread while its result is read.
+/// Monitors a query from another thread while its result is read.
 #[derive(Clone)]
 pub struct QueryProgress(Option<Arc<QueryContext>>);
 
 impl QueryProgress {
-    /// Share of the scans' input that is consumed, 0 to 1; 1 for statements that aren't queries.
+    /// Returns the fraction of the scans' input that has been consumed, 0 to 1; 1 for statements that aren't queries.
     pub fn fraction(&self) -> f64 {
         self.0.as_ref().map_or(1.0, |query| query.progress())
     }
@@ -115,26 +115,26 @@ impl QueryResult {
         Self { schema, rows, end: None, held: VecDeque::new(), types: None, change: None }
     }
 
-    /// The same result, with the types of a plan's last columns.
+    /// Returns the same result, with the types of a plan's last columns.
     pub(crate) fn with_types_of(self, plan: &Plan) -> Self {
         let first = plan.output.len().saturating_sub(self.schema.fields().len());
         let types = plan.output[first..].iter().map(|output| plan.column(output.column).ty.clone()).collect();
         Self { types: Some(types), ..self }
     }
 
-    /// The same result, which is a number of rows.
+    /// Returns the same result, marked as a number of rows.
     pub(crate) fn counting(self, change: Change) -> Self {
         Self { change: Some(change), ..self }
     }
 
-    /// The same result, with something to be done when its query has ended.
+    /// Returns the same result, with work to do when its query has ended.
     pub(crate) fn ending_with(self, end: StatementEnd) -> Self {
         Self { end: Some(end), ..self }
     }
 
-    /// The next batch, if it is there already; `Ready(None)` is the end. Otherwise the task of `context` is woken when
-    /// asking again is worthwhile. Checks of constraints and the commit, which follow the last row of a statement that
-    /// changes tables, are done by the call that reaches them.
+    /// Returns the next batch, if it is available; `Ready(None)` is the end. Otherwise the task of `context` is woken
+    /// when polling again is worthwhile. Constraint checks and the commit, which follow the last row of a statement
+    /// that changes tables, are done by the call that reaches them.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -169,7 +169,7 @@ impl QueryResult {
         self.advance(|rows| rows.poll_next(context))
     }
 
-    /// The next batch, of rows that `next_rows` gets.
+    /// Returns the next batch from the rows that `next_rows` gets.
     fn advance(
         &mut self,
         mut next_rows: impl FnMut(&mut Rows) -> Poll<Option<Result<RecordBatch>>>,
@@ -206,12 +206,13 @@ impl QueryResult {
         Poll::Ready(next)
     }
 
-    /// Names and types of the columns; no columns for statements that aren't queries.
+    /// Returns names and types of the columns; no columns for statements that aren't queries.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// SQL's types of the columns, of which Arrow's schema knows only the forms. An error if a column has none.
+    /// Returns the SQL types of the columns, of which Arrow's schema has only the representation. Fails if a column has
+    /// none.
     pub fn types(&self) -> Result<Vec<SqlType>> {
         match &self.types {
             Some(types) => Ok(types.clone()),
@@ -219,12 +220,12 @@ impl QueryResult {
         }
     }
 
-    /// What the statement does, if its result is the number of rows to which it does it, in one row and column.
+    /// Returns what the statement does, if its result is the number of affected rows, in one row and column.
     pub fn change(&self) -> Option<Change> {
         self.change
     }
 
-    /// Memory and temporary space of the query so far.
+    /// Returns memory and temporary space used by the query so far.
     pub fn memory(&self) -> QueryMemory {
         match &self.rows {
             Rows::Running { query: running, .. } => QueryMemory {
@@ -236,7 +237,7 @@ impl QueryResult {
         }
     }
 
-    /// The classes of the last-level cache that pipelines of a profiled query were given so far.
+    /// Returns the last-level cache classes assigned to pipelines of a profiled query so far.
     pub(crate) fn cache_decisions(&self) -> Vec<CacheDecision> {
         match &self.rows {
             Rows::Running { query: running, .. } => running.query.cache_decisions(),
@@ -244,7 +245,7 @@ impl QueryResult {
         }
     }
 
-    /// A handle to watch or stop the query with.
+    /// Returns a handle to monitor or stop the query.
     pub fn progress(&self) -> QueryProgress {
         match &self.rows {
             Rows::Running { query: running, .. } => QueryProgress(Some(running.query.clone())),
@@ -299,7 +300,7 @@ impl Rows {
     }
 }
 
-/// Reports when the last task of a query has ended.
+/// Signals that the last task of a query has ended.
 #[derive(Clone, Default)]
 pub(crate) struct Completion(Arc<(Mutex<Completing>, Condvar)>);
 
@@ -337,7 +338,7 @@ impl Completion {
     }
 }
 
-/// A completion that is waited for when it is dropped.
+/// A completion that is awaited when dropped.
 pub(crate) struct AwaitedCompletion(pub Completion);
 
 impl Drop for AwaitedCompletion {

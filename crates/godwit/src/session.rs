@@ -20,14 +20,14 @@ pub(crate) struct OwnSettings {
     pub join_order: JoinOrder,
     /// How long a statement may take.
     pub statement_timeout: Option<Duration>,
-    /// Where names without a schema are looked for; empty: in main.
+    /// Schemas in which unqualified names are looked up; empty: main.
     pub path: Vec<Place>,
     /// Constants of its plans.
     pub values: SessionValues,
 }
 
 impl OwnSettings {
-    /// The initial settings of a connection.
+    /// Returns the initial settings of a connection.
     pub(crate) fn of(shared: &Shared) -> Self {
         Self {
             chunk_rows: shared.debug.chunk_rows.unwrap_or(CHUNK_ROWS),
@@ -42,7 +42,7 @@ impl OwnSettings {
     }
 }
 
-/// The settings that statements of a connection see and change.
+/// The settings visible to a connection's statements, which may change them.
 pub(crate) struct Session<'a> {
     pub shared: &'a Shared,
     pub own: &'a Mutex<OwnSettings>,
@@ -57,7 +57,7 @@ impl Session<'_> {
         change(&mut self.own.lock());
     }
 
-    /// The settings that a query runs with.
+    /// Returns the settings for a query to run with.
     pub(crate) fn query_settings(&self, workers: usize, profile: bool) -> QuerySettings {
         let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor, .. } = self.own();
         let compress_from_bytes = self.shared.compress_from_bytes();

@@ -1,4 +1,4 @@
-//! `SET`, `SHOW`, `RESET`: the settings by name.
+//! `SET`, `SHOW`, `RESET`: settings by name.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,24 +19,24 @@ use crate::database::CompressedMaterialization;
 use crate::session::{OwnSettings, Session};
 use crate::{objects, tracing};
 
-/// A setting: its name, what it means, and how it is read and changed. Most are the database's; some are the
-/// connection's own.
+/// A setting: its name, its meaning, and how it is read and changed. Most belong to the database, some to the
+/// connection.
 pub(crate) struct Setting {
     pub name: &'static str,
     pub description: &'static str,
-    /// Its value without `SET`.
+    /// Its default value.
     pub default: fn() -> String,
     pub get: fn(&Session) -> String,
     pub set: fn(&Session, &str) -> Result<()>,
     pub reset: fn(&Session) -> Result<()>,
 }
 
-/// Stands for an automatic choice.
+/// Value for an automatic choice.
 const AUTO: &str = "auto";
 
 const UNLIMITED: &str = "unlimited";
 
-/// What is shown of a setting.
+/// Columns shown for a setting.
 pub(crate) const COLUMNS: [&str; 5] = ["name", "value", "default", "description", "reason"];
 
 const SETTINGS: &[Setting] = &[
@@ -433,7 +433,7 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// The value of this name.
+/// Returns the value of this name.
 pub(crate) fn named<T: Named>(setting: &str, name: &str) -> Result<T> {
     T::from_name(name).ok_or_else(|| {
         let known: Vec<String> = T::NAMES.iter().map(|(known, _)| format!("'{known}'")).collect();
@@ -449,7 +449,7 @@ pub(crate) fn parse_bool(setting: &str, value: &str) -> Result<bool> {
     }
 }
 
-/// A share, or `None` for an automatic one.
+/// Parses a fraction; `None` if it is automatic.
 fn threshold_of(value: &str) -> Result<Option<f64>> {
     if value.eq_ignore_ascii_case(AUTO) {
         return Ok(None);
@@ -460,7 +460,7 @@ fn threshold_of(value: &str) -> Result<Option<f64>> {
     })
 }
 
-/// How often forms are adapted, or `None` for an automatic choice.
+/// Parses the interval at which forms are adapted; `None` if it is automatic.
 fn period_of(value: &str) -> Result<Option<Duration>> {
     if value.eq_ignore_ascii_case(AUTO) {
         return Ok(None);
@@ -471,7 +471,7 @@ fn period_of(value: &str) -> Result<Option<Duration>> {
     timeout_of(value).map_err(|_| refused())?.map(Some).ok_or_else(refused)
 }
 
-/// A time: a number of milliseconds, or of the unit after it. None, or 0, is no limit.
+/// Parses a time: a number of milliseconds, or of the unit after it. `None` or 0 means no limit.
 fn timeout_of(value: &str) -> Result<Option<Duration>> {
     let text = value.trim().to_lowercase();
     if text == UNLIMITED {
@@ -496,7 +496,7 @@ fn bytes_or_unlimited(value: &str) -> Result<Option<u64>> {
     if value.eq_ignore_ascii_case(UNLIMITED) { Ok(None) } else { parse_bytes(value).map(Some) }
 }
 
-/// A limit for a part of the database's queries: at least what one query can't do without.
+/// Parses a limit for a part of the database's queries: at least the required minimum of one query.
 fn parse_limit(session: &Session, value: &str) -> Result<Option<u64>> {
     let Some(bytes) = bytes_or_unlimited(value)? else { return Ok(None) };
     let minimum = minimum_query_bytes(session.shared.pool().workers());
@@ -524,7 +524,7 @@ pub(crate) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
     (find(name)?.set)(session, value)
 }
 
-/// Gives one setting, or all, its default.
+/// Resets one setting, or all, to the default.
 pub(crate) fn reset(session: &Session, name: Option<&str>) -> Result<()> {
     match name {
         Some(name) => (find(name)?.reset)(session),
@@ -532,7 +532,7 @@ pub(crate) fn reset(session: &Session, name: Option<&str>) -> Result<()> {
     }
 }
 
-/// The [`COLUMNS`] of one setting, or of all.
+/// Returns the [`COLUMNS`] of one setting, or of all.
 pub(crate) fn show(session: &Session, name: Option<&str>) -> Result<Vec<[String; COLUMNS.len()]>> {
     let row = |setting: &Setting| {
         let (value, default) = ((setting.get)(session), (setting.default)());

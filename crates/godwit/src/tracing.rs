@@ -18,17 +18,17 @@ use crate::prepared::ParameterValues;
 use crate::result::QueryResult;
 use crate::settings::{Setting, named};
 
-/// Default of the setting `trace_threshold`. Table 3.1 of the thesis goes from 200 to 4,000; with this, a trace of
-/// TPC-H takes a few percent of the time, and has enough samples to tell objects apart (bench/trace_figures.py).
+/// Default of the setting `trace_threshold`. Table 3.1 of the thesis goes from 200 to 4,000; with 4,000, a trace of
+/// TPC-H takes a few percent of the time and has enough samples to tell objects apart (bench/trace_figures.py).
 const THRESHOLD: u32 = 4_000;
 
 /// Default of the setting `trace_size_max`: some 25 million samples.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Texts of statements that a trace keeps; of later ones it doesn't say what they were.
+/// Maximum number of statement texts in a trace; later statements have no text.
 const STATEMENTS_MAX: usize = 1_000;
 
-/// The trace of a database, if one is running, and the settings for the next.
+/// The trace of a database, if one is running, and the settings for the next one.
 pub(crate) struct Tracing {
     running: Mutex<Option<Running>>,
     threshold: AtomicU32,
@@ -62,12 +62,12 @@ impl Tracing {
         }
     }
 
-    /// The file of the running trace.
+    /// Returns the file of the running trace.
     fn path(&self) -> Option<String> {
         self.running.lock().as_ref().map(|running| running.path.clone())
     }
 
-    /// Notes a statement that is about to run.
+    /// Records a statement that is about to run.
     pub(crate) fn note_statement(&self, sql: &str) {
         if !godwit_trace::is_on() {
             return;
@@ -89,7 +89,7 @@ impl Tracing {
         Ok(())
     }
 
-    /// Ends the trace, if there is one; its file is whole afterwards.
+    /// Ends the trace, if there is one; its file is complete afterwards.
     pub(crate) fn end(&self) -> Result<()> {
         match self.running.lock().take() {
             Some(running) => running.trace.stop().map(drop),
@@ -105,7 +105,7 @@ fn note(statements: &TracedStatements, sql: &str) {
     }
 }
 
-/// Samples that are counted, and written nowhere.
+/// Sink that counts samples and writes nothing.
 struct CountedOnly;
 
 impl TraceSink for CountedOnly {
@@ -119,7 +119,7 @@ impl TraceSink for CountedOnly {
 }
 
 impl Inner {
-    /// Runs a query, drops its rows, and returns what it loaded, by object.
+    /// Runs a query, drops its rows, and returns its loads, by object.
     pub(crate) fn trace(
         &self,
         sql: &str,
@@ -141,13 +141,13 @@ impl Inner {
         for batch in &mut result {
             batch?;
         }
-        // Its workers are done with it.
+        // Its workers no longer need it.
         drop(result);
         summary(trace.stop()?)
     }
 }
 
-/// The objects that were loaded, the most loaded first.
+/// Lists the objects that were loaded, the most loaded first.
 fn summary(description: TraceDescription) -> Result<QueryResult> {
     let mut objects = description.objects;
     objects.retain(|totals| totals.samples > 0);
@@ -231,5 +231,5 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// The value of `trace` while there is none.
+/// Value of `trace` while there is none.
 const OFF: &str = "off";

@@ -1,4 +1,4 @@
-//! The transaction of a connection, and the one in which a statement runs.
+//! Transactions of a connection, and those in which statements run.
 //!
 //! ```text
 //!           BEGIN                     a statement fails
@@ -7,12 +7,12 @@
 //!    └────────────────┴───────────────────────────────────────┘   (ROLLBACK TO: open again)
 //! ```
 //!
-//! Without one, a statement that changes something has a transaction of its own, which ends with it. A statement that could
-//! not be planned has done nothing: the transaction stays open.
+//! Without one, a statement that changes something runs in its own transaction, which ends with it. A statement that
+//! could not be planned has done nothing, so the transaction stays open.
 //!
-//! A [`Unit`] has a transaction of each database that the connection sees. All but that of temporary tables may end on
-//! different disks, so only one of those may change; temporary tables belong to the connection alone, and their commit
-//! can't fail.
+//! A [`Unit`] has a transaction for each database that the connection sees. All but that of temporary tables may commit
+//! to different disks, so only one of those may change; temporary tables belong to the connection alone, and their
+//! commit can't fail.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -32,7 +32,7 @@ pub(crate) struct NamedStore {
     pub store: Arc<Store>,
 }
 
-/// What a connection has begun.
+/// The transaction state of a connection.
 #[derive(Default)]
 pub(crate) struct CurrentTransaction(Mutex<Phase>);
 
@@ -45,37 +45,37 @@ enum Phase {
     Aborted(Arc<Unit>),
 }
 
-/// A transaction of each database.
+/// One transaction per database.
 pub(crate) struct Unit {
     parts: Vec<(Arc<str>, Arc<Transaction>)>,
-    /// When they began, in microseconds since 1970.
+    /// Start time, in microseconds since 1970.
     began: i64,
-    /// Only temporary tables may change.
+    /// Whether only temporary tables may change.
     is_read_only: bool,
 }
 
 /// The scope in which a statement runs.
 pub(crate) struct Scope {
-    /// The names that it sees, by database.
+    /// Names that it sees, by database.
     pub catalogs: Vec<(Arc<str>, Arc<Catalog>)>,
-    /// `None`: it reads what is committed.
+    /// Its transactions; `None`: it reads committed data.
     unit: Option<Arc<Unit>>,
-    /// The transaction ends with the statement.
+    /// Whether the transaction ends with the statement.
     pub ends: bool,
 }
 
 impl Scope {
-    /// True if it is part of a transaction that goes on.
+    /// Returns true if it is part of a transaction that continues.
     pub(crate) fn is_open(&self) -> bool {
         self.unit.is_some() && !self.ends
     }
 
-    /// The value of `now()`: the moment in which the transaction began, in microseconds since 1970.
+    /// Returns the value of `now()`: the start time of the transaction, in microseconds since 1970.
     pub(crate) fn now(&self) -> i64 {
         self.unit.as_ref().map_or_else(micros_now, |unit| unit.began)
     }
 
-    /// The transaction in which a database may be changed.
+    /// Returns the transaction in which a database may be changed.
     pub(crate) fn transaction_of(&self, database: &str) -> Result<Arc<Transaction>> {
         let unit = self.unit.as_ref().ok_or_else(|| Error::internal("a statement that writes has no transaction"))?;
         if unit.is_read_only && database != TEMPORARY {
@@ -94,7 +94,7 @@ impl Scope {
         Ok(transaction.clone())
     }
 
-    /// A table whose rows are to be changed, and the transaction for it.
+    /// Returns a table whose rows are to be changed, and its transaction.
     pub(crate) fn table_to_change(&self, name: &ObjectName) -> Result<(Arc<Transaction>, Arc<TableVersion>)> {
         let transaction = self.transaction_of(&name.database)?;
         let table = transaction.table(&name.name);
@@ -102,7 +102,7 @@ impl Scope {
         Ok((transaction, table))
     }
 
-    /// Commits what a statement has changed, if its transaction ends with it.
+    /// Commits a statement's changes, if its transaction ends with it.
     pub(crate) fn finish(&self, verify: &dyn Fn(&Verification) -> Result<()>) -> Result<()> {
         match &self.unit {
             Some(unit) if self.ends => unit.commit(verify),
@@ -111,7 +111,7 @@ impl Scope {
     }
 }
 
-/// Microseconds since 1970; a clock before that is at its beginning.
+/// Returns the microseconds since 1970; 0 for a clock set before that.
 fn micros_now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
@@ -123,7 +123,7 @@ impl Unit {
         Arc::new(Self { parts: parts.collect(), began: micros_now(), is_read_only })
     }
 
-    /// The databases in the order of stores: temporary tables come last.
+    /// Commits the databases in the order of stores: temporary tables come last.
     fn commit(&self, verify: &dyn Fn(&Verification) -> Result<()>) -> Result<()> {
         self.for_each(|transaction| transaction.commit(verify))
     }
@@ -138,7 +138,7 @@ impl Unit {
 }
 
 impl CurrentTransaction {
-    /// The scope of the next statement, given all databases, temporary tables last.
+    /// Returns the scope of the next statement, given all databases, temporary tables last.
     pub(crate) fn scope(&self, stores: &[NamedStore], access: Access) -> Result<Scope> {
         match self.0.lock().clone() {
             Phase::Open(unit) => Ok(Scope { catalogs: unit.catalogs(), unit: Some(unit), ends: false }),
@@ -161,12 +161,12 @@ impl CurrentTransaction {
         }
     }
 
-    /// True if there is a transaction.
+    /// Returns true if a transaction is open.
     pub(crate) fn is_open(&self) -> bool {
         !matches!(*self.0.lock(), Phase::None)
     }
 
-    /// A statement failed: an open transaction can only be undone.
+    /// Marks an open transaction as failed, so that it can only be rolled back.
     pub(crate) fn abort(&self) {
         let mut phase = self.0.lock();
         if let Phase::Open(unit) = &*phase {
@@ -174,7 +174,7 @@ impl CurrentTransaction {
         }
     }
 
-    /// Undoes what is open.
+    /// Rolls back the open transaction.
     pub(crate) fn clear(&self) {
         *self.0.lock() = Phase::None;
     }
@@ -186,7 +186,7 @@ fn aborted() -> Error {
 }
 
 impl Inner {
-    /// `BEGIN`, `COMMIT` and so on.
+    /// Runs `BEGIN`, `COMMIT` and so on.
     pub(crate) fn transaction_step(self: &Arc<Self>, step: &TransactionStep) -> Result<()> {
         let current = &self.transaction.0;
         let phase = current.lock().clone();
@@ -226,33 +226,33 @@ impl Inner {
         }
     }
 
-    /// Checks constraints by queries of this connection.
+    /// Returns a function that checks constraints by queries of this connection.
     pub(crate) fn verifier(self: &Arc<Self>) -> impl Fn(&Verification) -> Result<()> + use<> {
         let connection = self.clone();
         move |verification: &Verification| connection.verify(verification)
     }
 }
 
-/// What is done when the query of a statement has ended. If it isn't reached, the statement has failed.
+/// Work to do when a statement's query has ended. If it isn't reached, the statement has failed.
 pub(crate) struct StatementEnd {
     connection: Arc<Inner>,
-    /// The tables that were changed.
+    /// Tables that were changed.
     writes: Vec<WriteEnd>,
-    /// Where it ran, of a statement that writes.
+    /// Scope of a statement that writes.
     scope: Option<Scope>,
     is_reached: bool,
 }
 
-/// The end of changes of a table.
+/// The end of changes to a table.
 pub(crate) struct WriteEnd {
     pub transaction: Arc<Transaction>,
-    /// The table that was changed, and what it was before; `None`: it is new.
+    /// The changed table, and its version before; `None`: it is new.
     pub table: String,
     pub before: Option<Arc<TableVersion>>,
 }
 
 impl StatementEnd {
-    /// The end of a query in an open transaction.
+    /// Returns the end of a query in an open transaction.
     pub(crate) fn of_read(connection: Arc<Inner>) -> Self {
         Self { connection, writes: Vec::new(), scope: None, is_reached: false }
     }
@@ -261,12 +261,12 @@ impl StatementEnd {
         Self { connection, writes, scope: Some(scope), is_reached: false }
     }
 
-    /// True if rows count only if the end is good.
+    /// Returns true if rows count only if the end succeeds.
     pub(crate) fn holds_rows(&self) -> bool {
         self.scope.is_some()
     }
 
-    /// The query succeeded: checks constraints, and commits if that is due.
+    /// Ends a query that succeeded: checks constraints, and commits if that is due.
     pub(crate) fn reach(mut self) -> Result<()> {
         for WriteEnd { transaction, table, before } in std::mem::take(&mut self.writes) {
             if let Some(after) = transaction.table(&table) {

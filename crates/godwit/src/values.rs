@@ -1,4 +1,4 @@
-//! Statements that keep values of a query: `SET VARIABLE`, `CREATE TYPE … AS ENUM (query)`.
+//! Statements that store values of a query: `SET VARIABLE`, `CREATE TYPE … AS ENUM (query)`.
 
 use std::collections::HashSet;
 use std::mem::size_of;
@@ -19,16 +19,15 @@ use crate::prepared::ParameterValues;
 use crate::result::QueryResult;
 use crate::transactions::Scope;
 
-/// Limits on variables: their number per connection, and the bytes of a value, since each plan that names it has a
-/// copy.
+/// Limits on variables: their number per connection, and the bytes of a value, since each plan that uses it has a copy.
 const VARIABLES_MAX: usize = 1_000;
 const VARIABLE_BYTES_MAX: usize = 1 << 20;
 
-/// Most labels of an enumeration: each statement that names it reads them.
+/// Maximum number of labels of an ENUM: each statement that uses it reads them.
 const LABELS_MAX: usize = 65_535;
 
 impl Inner {
-    /// `SET VARIABLE`.
+    /// Runs `SET VARIABLE`.
     pub(crate) fn set_variable(&self, sql: &str, name: String, plan: &Plan) -> Result<QueryResult> {
         let mut variable = None;
         let ty = plan.column(plan.output[0].column).ty.clone();
@@ -53,7 +52,7 @@ impl Inner {
         Ok(QueryResult::empty())
     }
 
-    /// `RESET VARIABLE`; one that isn't set stays so.
+    /// Runs `RESET VARIABLE`; a variable that isn't set stays unset.
     pub(crate) fn reset_variable(&self, name: &str) -> QueryResult {
         self.session().change(|own| {
             if own.values.variables.contains_key(name) {
@@ -63,7 +62,8 @@ impl Inner {
         QueryResult::empty()
     }
 
-    /// `CREATE TYPE … AS ENUM (query)`: the distinct values of the query, in the order in which it delivers them.
+    /// Runs `CREATE TYPE … AS ENUM (query)`: the labels are the distinct values of the query, in the order in which it
+    /// delivers them.
     pub(crate) fn create_enum(
         self: &Arc<Self>,
         sql: &str,
@@ -114,7 +114,7 @@ impl Inner {
         }
     }
 
-    /// Reads rows while a statement is planned, as part of that statement.
+    /// Returns a function that reads rows while a statement is planned, as part of that statement.
     pub(crate) fn row_reader(self: &Arc<Self>, sql: &str, values: &ParameterValues) -> ReadRows {
         let (connection, sql, values) = (self.clone(), sql.to_owned(), values.clone());
         Arc::new(move |plan, rows_max| {
@@ -143,7 +143,7 @@ impl Inner {
         })
     }
 
-    /// Runs a query of one column and shows its values.
+    /// Runs a query of one column and visits its values.
     fn for_each_value(&self, sql: &str, plan: &Plan, visit: &mut dyn FnMut(Value) -> Result<()>) -> Result<()> {
         let ty: &SqlType = &plan.column(plan.output[0].column).ty;
         let values = ParameterValues::default();
@@ -158,7 +158,7 @@ impl Inner {
     }
 }
 
-/// The approximate size of a value.
+/// Returns the approximate size of a value.
 fn bytes_of(value: &Value) -> usize {
     let parts: usize = match value {
         Value::Text(text) => text.len(),

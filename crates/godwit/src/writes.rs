@@ -1,4 +1,4 @@
-//! Runs statements that change tables.
+//! Statements that change tables.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::result::{Change, QueryResult};
 use crate::transactions::{Scope, StatementEnd, WriteEnd};
 
 impl Inner {
-    /// Changes rows. The result is what RETURNING asks for, or the number of rows.
+    /// Changes rows. Returns the rows of RETURNING, or the number of rows.
     pub(crate) fn write(
         self: &Arc<Self>,
         sql: &str,
@@ -32,7 +32,7 @@ impl Inner {
         Ok(result.ending_with(StatementEnd::of_writes(self.clone(), changed, scope)))
     }
 
-    /// Begins to change rows; `changed` are the tables that the statement has changed.
+    /// Begins to change rows; `changed` has the tables that the statement changed so far.
     fn start_write(
         self: &Arc<Self>,
         sql: &str,
@@ -82,7 +82,7 @@ impl Inner {
         }
     }
 
-    /// Makes a table, with the rows of a query if there is one.
+    /// Creates a table, with the rows of a query if there is one.
     pub(crate) fn create_table(
         self: &Arc<Self>,
         sql: &str,
@@ -153,7 +153,7 @@ fn change_of(kind: WriteKind) -> Change {
     }
 }
 
-/// A table whose rows are to be changed, as it was before the statement, and the transaction for it.
+/// Returns a table whose rows are to be changed, as it was before the statement, and its transaction.
 fn table_before(
     scope: &Scope,
     name: &ObjectName,
@@ -169,7 +169,7 @@ fn table_before(
     Ok((transaction, table))
 }
 
-/// The columns of RETURNING: the last ones of the query.
+/// Returns the columns of RETURNING: the last columns of the query.
 fn returned_schema(rows: &Plan, names: &[String]) -> Result<SchemaRef> {
     let all = result_schema(rows)?;
     let width = all.fields().len();

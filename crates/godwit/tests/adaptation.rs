@@ -1,4 +1,4 @@
-//! Forms of segments change beside readers, writers and merges, and rows never show it.
+//! Segments change form alongside readers, writers and merges, without any effect on rows.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ fn number(connection: &Connection, sql: &str) -> i64 {
     rows(connection, sql)[0][0]
 }
 
-/// Waits until a query gives a positive number.
+/// Waits until a query returns a positive number.
 fn wait_for(connection: &Connection, what: &str, sql: &str) {
     let began = Instant::now();
     while number(connection, sql) <= 0 {
@@ -142,7 +142,7 @@ fn what_nobody_reads_is_frozen_and_thaws_when_it_is_read() {
         let sums = "SELECT sum(frozen_bytes)::BIGINT FROM godwit_heat()";
         let is_in_file = path != std::path::Path::new(":memory:");
         if is_in_file {
-            // Blocks of a file that the system has in memory are read faster than thawed.
+            // Blocks of a file that are in the system's page cache are read faster than thawed.
             std::thread::sleep(Duration::from_millis(300));
         } else {
             wait_for(&connection, "freezing", sums);
@@ -183,8 +183,8 @@ fn settings_refuse_what_they_cannot_be() {
     connection.execute("RESET compaction_threshold; RESET adaptation_period; RESET adaptive_compression").unwrap();
 }
 
-/// Accounts whose sum never changes, moved about by one writer, read by others, merged and reformed by a fourth. Every
-/// reader sees a whole state, and the last state is that of a plain map.
+/// Accounts whose sum never changes: one thread moves money between them, others read them, a fourth merges and changes
+/// forms. Every reader sees a consistent state, and the final state is that of a plain map.
 #[test]
 fn readers_writers_merges_and_changes_of_form_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -241,7 +241,7 @@ fn readers_writers_merges_and_changes_of_form_at_once() {
                     ))
                     .unwrap();
                 if next(10) == 0 {
-                    // An account leaves, and another takes over what it had.
+                    // An account is closed, and another takes over its balance.
                     let (gone, heir) = (next(200_000), to);
                     if gone != heir
                         && let Some(left) = model.remove(&gone)

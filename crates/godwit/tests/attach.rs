@@ -10,7 +10,7 @@ fn open(path: &Path) -> Connection {
         .connect()
 }
 
-/// The only value of a query's result, as text.
+/// Returns the only value of a query's result, as text.
 fn value(connection: &Connection, sql: &str) -> String {
     let batches: Vec<_> = connection.query(sql).unwrap().collect::<Result<_, _>>().unwrap();
     let batch = batches.iter().find(|batch| batch.num_rows() > 0).expect("there is a row");
@@ -41,7 +41,7 @@ fn what_is_written_to_an_attached_file_is_there_when_it_is_opened() {
         );
         connection.execute("ROLLBACK").unwrap();
         assert_eq!(value(&connection, "SELECT m FROM second.s.v"), "19999");
-        // A file is open once.
+        // A file can only be opened once.
         assert!(connection.execute(&format!("ATTACH '{}' AS again", second.display())).is_err());
         connection.execute("DETACH second").unwrap();
         assert!(error(&connection, "FROM second.t").contains("no table"));

@@ -1,4 +1,4 @@
-//! Workers in partitions of an imitated cache.
+//! Workers in partitions of a simulated cache.
 #![cfg(all(target_os = "linux", feature = "cache-partitioning"))]
 
 use std::fs;
@@ -14,7 +14,7 @@ const WAYS: u32 = 20;
 const EPERM: i32 = 1;
 const EBUSY: i32 = 16;
 
-/// A scan, of which one row comes out.
+/// A scan that returns one row.
 const SCAN: &str = "SELECT count(*) FROM t WHERE v > 5";
 /// Groups in hash tables: their keys are too far apart for an array.
 const GROUPS: &str = "SELECT count(*) FROM (SELECT g, sum(v) FROM t GROUP BY g)";
@@ -23,7 +23,7 @@ fn machine(folder: &Path, ways: u32, classes: u32) -> Imitation {
     Imitation::new(folder, ways, classes)
 }
 
-/// A database with two workers and a table of several morsels, whose statements so far moved nobody.
+/// Opens a database with two workers and a table of several morsels, whose statements so far moved no threads.
 fn open(machine: &Imitation) -> Database {
     let debug = DebugOptions { resctrl: Some(machine.clone()), ..DebugOptions::default() };
     let config = Config { memory_limit_bytes: Some(1 << 30), debug, ..Config::default() }.with_threads(2).unwrap();
@@ -37,7 +37,7 @@ fn open(machine: &Imitation) -> Database {
     database
 }
 
-/// The groups of a closed database go with its last thread, which may end a moment later.
+/// Asserts that the groups of a closed database are removed with its last thread, which may end a moment later.
 fn assert_groups_go(machine: &Imitation) {
     let began = Instant::now();
     while !machine.groups().is_empty() {
@@ -59,7 +59,7 @@ fn rows(connection: &Connection, sql: &str) -> Vec<String> {
     rows
 }
 
-/// The groups that threads were moved to since the last call, by the ends of their names.
+/// Returns the groups that threads were moved to since the last call, by the ends of their names.
 fn entered(machine: &Imitation) -> Vec<String> {
     let mut classes: Vec<String> = machine
         .take_moves()
@@ -103,7 +103,7 @@ fn workers_enter_the_classes_of_pipelines() {
     rows(&connection, SCAN);
     assert!(entered(&machine).contains(&"polluting".to_owned()), "a scan leaves it again");
 
-    // Databases of one process have groups of their own here; those of a real machine share them.
+    // Databases of one process have separate groups here; on a real machine they share them.
     let other = open(&machine);
     assert_eq!(rows(&other.connect(), SCAN), ["994000"]);
     assert_eq!(machine.groups().len(), 4);
@@ -181,7 +181,7 @@ fn a_refusal_later_turns_it_off() {
     entered(&machine);
     assert_eq!(rows(&connection, SCAN), ["994000"]);
     assert!(!entered(&machine).contains(&"polluting".to_owned()), "it isn't tried again");
-    // Until somebody asks for it.
+    // Until it is requested.
     machine.heal();
     connection.execute("SET cache_partitioning = 'auto'").unwrap();
     rows(&connection, SCAN);

@@ -1,10 +1,10 @@
-//! Groups, joins, sorts and windows on the codes of text columns: what plans say, and that codes are what is spilled.
+//! Groups, joins, sorts and windows on the codes of text columns: what plans show, and that codes are spilled.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use godwit::{Config, Connection, Database};
 
-/// Distinct names: too many for a direct array of strings, and codes of 16 and 32 bits.
+/// Number of distinct names: too many for a direct array of strings, and enough for codes of both 16 and 32 bits.
 const NAMES: u64 = 50_000;
 const OTHERS: u64 = 80_000;
 
@@ -19,7 +19,7 @@ fn plan(connection: &Connection, sql: &str) -> String {
     batches.iter().map(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// The rows as text.
+/// Returns the rows as text.
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
     let options = arrow_cast::display::FormatOptions::default();
     let of_batch = |batch: &RecordBatch| {
@@ -62,7 +62,7 @@ fn plans_say_what_works_on_codes() {
     };
     let all_have_codes = || queries.iter().filter(|(sql, line)| has_codes(sql, line)).count();
     assert_eq!(all_have_codes(), queries.len());
-    // Also while the delta has values that are known, and new ones.
+    // Also while the delta has known values and new ones.
     run(&connection, "INSERT INTO t SELECT n + 1000000, name FROM t LIMIT 1000");
     run(&connection, "INSERT INTO u SELECT n + 1000000, name FROM u LIMIT 1000");
     assert_eq!(all_have_codes(), queries.len());

@@ -1,4 +1,4 @@
-//! Columns keep their SQL types through the log, through checkpoints, and in a file that is opened again.
+//! Columns keep their SQL types through the log, through checkpoints, and in a file that is reopened.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn open(path: &Path) -> Connection {
     Database::open_with(path, Config { threads: Some(2), ..Config::default() }).unwrap().connect()
 }
 
-/// The rows of a query, values separated by blanks, NULL as `?`.
+/// Returns the rows of a query, values separated by blanks, NULL as `?`.
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
     let options = FormatOptions::new().with_null("?");
     let batches = connection.query(sql).unwrap().map(|batch| batch.unwrap());
@@ -52,7 +52,7 @@ fn rows(connection: &Connection, sql: &str) -> Vec<String> {
     rows.collect()
 }
 
-/// The table is as it was made, and works.
+/// Checks that the table is as it was created, and works.
 fn check(connection: &Connection) {
     let types = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position";
     assert_eq!(rows(connection, types), TYPES);
@@ -69,7 +69,7 @@ fn check(connection: &Connection) {
     }
 }
 
-/// The database as it is found after a crash.
+/// Opens the database as it would be after a crash.
 fn crashed(path: &Path, name: &str) -> Connection {
     let copy = path.with_file_name(name);
     let log = |path: &Path| path.with_extension("godwit.wal");
@@ -105,7 +105,7 @@ fn types_of_columns_are_durable() {
     assert!(open(&path).execute("SELECT 'ok'::mood").is_err());
 }
 
-/// Parameters of prepared statements have the types of the columns that they meet.
+/// Parameters of prepared statements have the types of the columns that they are compared with.
 #[test]
 fn parameters_become_labels() {
     let connection = Database::open(":memory:").unwrap().connect();

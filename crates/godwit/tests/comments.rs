@@ -1,4 +1,4 @@
-//! COMMENT ON is kept as other definitions are: in the log, and in checkpoints.
+//! COMMENT ON is stored like other definitions: in the log, and in checkpoints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn open(path: &Path) -> Connection {
     Database::open(path).expect("the file can be opened").connect()
 }
 
-/// All comments of the database, a line for each.
+/// Returns all comments of the database, one per line.
 fn comments(connection: &Connection) -> Vec<String> {
     let sql = "SELECT concat_ws(' ', object_name, object_type, column_name, comment) FROM information_schema.comments
                ORDER BY 1";
@@ -22,7 +22,7 @@ fn comments(connection: &Connection) -> Vec<String> {
     lines
 }
 
-/// A database as it would be found if the process ended now.
+/// Copies a database as it would be if the process ended now.
 fn copied(path: &Path, name: &str) -> PathBuf {
     let copy = path.with_file_name(name);
     for end in ["", ".wal"] {
@@ -69,7 +69,7 @@ fn comments_outlive_the_process() {
     for connection in [of_log, of_checkpoint] {
         connection.execute("INSERT INTO t VALUES (DEFAULT); COMMENT ON TABLE t IS NULL; DROP VIEW v").unwrap();
         assert_eq!(comments(&connection).len(), expected.len() - 2);
-        // Numbers that were taken under another comment stay taken.
+        // Numbers taken under another comment stay taken.
         let rows: Vec<_> = connection.query("SELECT 1 WHERE nextval('s.q') <= 2").unwrap().collect();
         assert!(rows.into_iter().all(|batch| batch.unwrap().num_rows() == 0));
     }

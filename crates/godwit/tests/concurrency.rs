@@ -1,4 +1,4 @@
-//! Many connections under one small limit: queries wait in line for their memory, and all of them finish.
+//! Many connections under one small limit: queries wait for their memory, and all of them finish.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,7 +16,7 @@ use parquet::arrow::ArrowWriter;
 const THREADS: usize = 2;
 const ROWS: i64 = 1_000_000;
 
-/// A file of distinct keys and texts of 40 bytes.
+/// Writes a file of distinct keys and strings of 40 bytes.
 fn write_table(path: &Path) {
     let batch = |begin: i64| {
         let keys: ArrayRef =
@@ -122,8 +122,8 @@ fn a_connection_does_not_wait_for_itself() {
     assert_eq!(number(&other, "SELECT k FROM facts WHERE k = 5"), 5, "what keeps no rows starts at once");
 }
 
-/// A join whose result is being read gives memory back when a second one arrives, and both deliver all of their rows. With
-/// one worker nothing depends on who is faster: it gives back with the next chunk that it probes.
+/// A join whose result is being read gives memory back when a second one arrives, and both return all of their rows.
+/// With one worker nothing depends on timing: it gives memory back with the next chunk that it probes.
 #[test]
 fn a_query_shrinks_when_another_one_arrives() {
     let folder = tempfile::tempdir().unwrap();
@@ -137,13 +137,13 @@ fn a_query_shrinks_when_another_one_arrives() {
     let (first, second) = (database.connect(), database.connect());
     let mut running = first.query(LARGE).unwrap();
     let mut rows = running.next().unwrap().unwrap().num_rows();
-    // Its rows are so wide that it has to wait for its reader before it comes to more than its first table.
+    // Its rows are so wide that it has to wait for its reader before it gets past its first table.
     let wide = "SELECT a.t || b.t || a.t, b.t || a.t || b.t, a.k FROM facts a JOIN facts b ON a.k = b.k";
     let mut arriving = second.query(wide).unwrap();
     let mut other_rows = arriving.next().unwrap().unwrap().num_rows();
     assert_eq!(states(&database), [QueryState::Running, QueryState::Running]);
     let before = pinned_bytes();
-    // More than what was waiting to be read, less than what the first table finds.
+    // More than the rows that were waiting to be read, less than those found in the first table.
     while rows < ROWS as usize / 4 {
         rows += running.next().unwrap().unwrap().num_rows();
     }
@@ -156,7 +156,7 @@ fn a_query_shrinks_when_another_one_arrives() {
     assert_eq!(database.memory_statistics().temp_file_bytes, 0);
 }
 
-/// One thread that reads several results in turn can't finish the first before it has read of the last.
+/// One thread that reads several results in turn can't finish the first before it has read from the last.
 #[test]
 fn a_thread_may_read_results_of_several_connections_in_turn() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,7 +208,7 @@ fn a_query_keeps_to_its_own_limit() {
     }
 }
 
-/// A polling reader sleeps elsewhere: a query in line behind others whose results aren't read is let in all the same.
+/// A polling reader sleeps elsewhere: a query waiting behind others whose results aren't read is admitted all the same.
 #[test]
 fn a_thread_may_poll_one_of_several_results() {
     let folder = tempfile::tempdir().unwrap();

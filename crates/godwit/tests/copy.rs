@@ -1,4 +1,4 @@
-//! `COPY … TO` as a host program sees it: what is in the files, what stays when it fails, and how much memory it takes.
+//! `COPY … TO` as seen by a host program: the files' content, what remains after failures, and memory use.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn connect(memory_limit: &str, threads: usize) -> Connection {
     Database::open_with(":memory:", config).unwrap().connect()
 }
 
-/// A connection to a database in memory, with files somewhere else.
+/// Connects to a database in memory, with files elsewhere.
 fn connect_to(files: impl Files + 'static) -> Connection {
     let debug = DebugOptions { files: Some(Arc::new(files)), ..DebugOptions::default() };
     let config = Config { memory_limit_bytes: Some(256 << 20), threads: Some(1), debug, ..Config::default() };
@@ -36,7 +36,7 @@ fn try_rows(connection: &Connection, sql: &str) -> Result<Vec<Vec<String>>> {
     Ok(rows)
 }
 
-/// The text of a file that one worker wrote.
+/// Returns the text of a file that one worker wrote.
 fn copied(query: &str, name: &str, options: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -152,7 +152,7 @@ fn a_full_disk_is_named() {
     }
 }
 
-/// Each step of a COPY fails in each way, the power failure included: there is the old file or the new one.
+/// Each step of a COPY fails in each way, including a power failure: then there is the old file or the new one.
 #[test]
 fn whatever_fails_there_is_the_old_file_or_the_new_one() {
     const ROWS: &str = "20000";
@@ -190,7 +190,7 @@ fn whatever_fails_there_is_the_old_file_or_the_new_one() {
                         let expected = if is_full { ErrorKind::Resource } else { ErrorKind::Io };
                         assert_eq!(error.kind(), expected, "{what}: {error}");
                         assert_eq!(error.message().contains("no space is left"), is_full, "{what}: {error}");
-                        // Only the last steps come after the new file has its name.
+                        // Only the last steps come after the new file got its name.
                         let may_be_new = step + 1 >= steps;
                         assert!(found == "1" || (found == ROWS && may_be_new), "{what}: {found} rows");
                         survived += u32::from(found == ROWS);
@@ -219,7 +219,7 @@ fn text_that_cant_be_read_is_an_error() {
         let reads = faults.reads() - before;
         assert!(reads >= 3, "{format}: {reads} reads");
         for read in 1..=reads.min(40) {
-            // Metadata of a file is remembered as long as it doesn't change.
+            // A file's metadata is cached as long as the file doesn't change.
             let connection = connect_to(faults.clone());
             faults.fail(read, ReadFault::Broken);
             let error = try_rows(&connection, &sql).unwrap_err();

@@ -1,4 +1,4 @@
-//! The corpus in its worlds. Each world proves that what it tests happened.
+//! The corpus in its worlds. Each world proves that the behavior it tests occurred.
 
 mod support;
 
@@ -6,7 +6,7 @@ use godwit::{Config, DebugOptions, minimum_memory_limit};
 use support::run_corpus;
 use support::stored::run_stored;
 
-/// Enough that workers get into each other's way, on any machine.
+/// Enough that workers get in each other's way, on any machine.
 const THREADS: usize = 4;
 
 fn config() -> Config {
@@ -24,7 +24,7 @@ fn default() {
     assert_eq!(evidence.batch_rows_max, 2048);
 }
 
-/// Every page goes to disk as soon as it is no longer in use.
+/// Every page is written to disk as soon as it is no longer in use.
 #[test]
 fn forced_spill() {
     let debug = DebugOptions { force_spill: true, ..DebugOptions::default() };
@@ -34,7 +34,7 @@ fn forced_spill() {
     assert!(evidence.reread_bytes > 0);
 }
 
-/// The smallest limit that is allowed.
+/// The smallest allowed limit.
 #[test]
 fn memory_floor() {
     let limit = minimum_memory_limit(THREADS);
@@ -61,13 +61,13 @@ fn one_worker() {
     assert_eq!(evidence.other_threads, 0);
 }
 
-/// Tables are in a database file, each column stored as Godwit chooses; nothing of it is in memory only.
+/// Tables are in a database file, each column stored as Godwit chooses; none of it is only in memory.
 #[test]
 fn stored() {
     run_stored(&config(), None);
 }
 
-/// All rows are stored in one way, where types allow it: closing the file makes row groups of them.
+/// All rows are stored in one way, where types allow it: closing the file turns them into row groups.
 #[test]
 fn forced_encodings() {
     for encoding in ["plain", "packed", "run_length", "symbols", "dictionary"] {

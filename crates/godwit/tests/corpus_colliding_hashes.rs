@@ -1,4 +1,5 @@
-//! The corpus in the world in which all hashes are equal. The switch is the process's, so this is a program of its own.
+//! The corpus in the world in which all hashes are equal. The switch is global to the process, hence a separate
+//! program.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Database files and logs with flipped bits, overwritten pieces and missing ends: an error that says so, or the right
-//! rows; never a crash, never other rows. `GODWIT_DAMAGES=5000` for a thorough run.
+//! Database files and logs with flipped bits, overwritten pieces and missing ends: they give an error that says so or
+//! the right rows, never a crash or other rows. `GODWIT_DAMAGES=5000` for a thorough run.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use godwit::{Config, Connection, Database, ErrorKind, Result};
 const DAMAGES: u64 = 150;
 const DAMAGES_VARIABLE: &str = "GODWIT_DAMAGES";
 
-/// Inserts after the checkpoint, each followed by an update: they are in the log.
+/// Number of inserts after the checkpoint, each followed by an update: they are in the log.
 const LOGGED_COMMITS: i64 = 12;
 const ROWS: i64 = 20_000;
 
@@ -19,7 +19,7 @@ fn config() -> Config {
     Config { threads: Some(1), memory_limit_bytes: Some(128 << 20), ..Config::default() }
 }
 
-/// What each row has follows from its number.
+/// The values of a row follow from its number.
 const QUERY: &str = "SELECT count(*), coalesce(sum(n), 0), \
      count(*) FILTER (WHERE few <> 'value ' || (n % 100) OR many <> 'text number ' || n || ' of many' \
         OR price <> CAST(n AS DECIMAL(10,2)) / 4 OR half <> n * 0.5 OR (n % 7 = 0) <> (day IS NULL)) FROM t";
@@ -34,7 +34,7 @@ fn rows(from: i64, count: i64) -> String {
     )
 }
 
-/// Rows and their sum; `None` for rows that can't be.
+/// Returns the rows and their sum; `None` for impossible rows.
 fn state(connection: &Connection) -> Result<Option<i64>> {
     let Some(batch) = connection.query(QUERY)?.next() else { return Ok(None) };
     let batch = batch?;
@@ -55,7 +55,7 @@ fn image(folder: &Path) -> Image {
     let database = Database::open_with(&path, config()).unwrap();
     let connection = database.connect();
     connection.execute(&format!("CREATE TABLE t AS {}", rows(0, ROWS))).unwrap();
-    // Deleted rows in the checkpoint, and in the log: rows are replaced by the same.
+    // Deleted rows in the checkpoint and in the log: rows are replaced by equal ones.
     connection.execute("UPDATE t SET few = few WHERE n % 1000 = 1").unwrap();
     connection.execute("CHECKPOINT").unwrap();
     connection.execute("UPDATE t SET many = many WHERE n % 1000 = 7; CHECKPOINT").unwrap();
@@ -65,9 +65,9 @@ fn image(folder: &Path) -> Image {
     }
     connection.execute(&format!("INSERT INTO t {}", rows(ROWS + LOGGED_COMMITS, 1))).unwrap();
     connection.execute(&format!("DELETE FROM t WHERE n = {}", ROWS + LOGGED_COMMITS)).unwrap();
-    // What is in the file now is what a crash would leave: closing the database may make a checkpoint.
+    // The file is as a crash would leave it now: closing the database may make a checkpoint.
     let mut image = Image { file: fs::read(&path).unwrap(), log: fs::read(folder.join("whole.godwit.wal")).unwrap() };
-    // The log has room after its records, where damage is of little interest.
+    // The log has free space after its records, where damage is of little interest.
     let end = image.log.iter().rposition(|&byte| byte != 0).expect("there are records");
     image.log.truncate(end + 100);
     assert_eq!(state(&connection).unwrap(), Some(ROWS + LOGGED_COMMITS), "the query is right for sound files");
@@ -108,7 +108,7 @@ fn damage(bytes: &mut Vec<u8>, number: &mut u64) -> String {
     }
 }
 
-/// What a reader of damaged files sees: the rows, or an error.
+/// Reads damaged files: returns the rows, or an error.
 fn read(folder: &Path, file: &[u8], log: &[u8], read_only: bool) -> Result<Option<i64>> {
     let path = folder.join("damaged.godwit");
     fs::write(&path, file).unwrap();

@@ -1,4 +1,5 @@
-//! Text in deltas: codes of values that came since row groups were made, against a plain model, for readers of any age.
+//! Text in deltas: codes of values added since row groups were made, compared with a plain model, for readers of any
+//! age.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,24 +14,24 @@ use proptest::prelude::*;
 
 type Row = (i64, Option<String>);
 
-/// Whether a text passes a filter.
+/// Whether a string passes a filter.
 type Passes<'a> = &'a dyn Fn(&str) -> bool;
 
-/// What happens to the table `t`, which begins with rows in row groups.
+/// An operation on the table `t`, which starts with rows in row groups.
 #[derive(Debug, Clone)]
 enum Step {
     Insert(Vec<Option<String>>),
-    /// This many rows of few values, which depend on the number.
+    /// Inserts this many rows of few distinct values, which depend on the number.
     InsertMany(u16),
-    /// A string of a megabyte of this character.
+    /// Inserts a string of a megabyte of this character.
     InsertLarge(char),
-    /// Every n-th row.
+    /// Deletes every n-th row.
     Delete(u8),
     Merge,
     Checkpoint,
-    /// A reader begins, and reads until the end.
+    /// Opens a reader, which reads until the end.
     Open,
-    /// The database as it is found after a crash: its log is replayed.
+    /// Reopens the database as after a crash: its log is replayed.
     Replay,
 }
 
@@ -61,7 +62,7 @@ fn run(connection: &Connection, sql: &str) -> Vec<RecordBatch> {
     result.map(Result::unwrap).collect()
 }
 
-/// The rows as text, in which NULL is `?`.
+/// Returns the rows as text, with NULL as `?`.
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
     let options = FormatOptions::default().with_null("?");
     let of_batch = |batch: &RecordBatch| {
@@ -82,7 +83,7 @@ fn open(path: &Path) -> Database {
     Database::open_with(path, Config { threads: Some(2), ..Config::default() }).unwrap()
 }
 
-/// Tables with row groups, whose values others will be between.
+/// Creates tables with row groups, whose values leave room for others in between.
 fn create(connection: &Connection) -> Vec<Row> {
     let values =
         "CASE WHEN i % 7 = 0 THEN NULL ELSE chr(97 + (i % 5)::INT) || CASE WHEN i % 2 = 0 THEN '' ELSE 'c' END END";
@@ -100,7 +101,7 @@ fn create(connection: &Connection) -> Vec<Row> {
     (0..3_000).map(|i| (i, text(i))).collect()
 }
 
-/// The values of `u`, and their numbers.
+/// Returns the values of `u`, with their numbers.
 fn others() -> BTreeMap<String, i64> {
     let letters = (0..12).map(|i| (((b'a' + i as u8) as char).to_string(), i));
     let more = [("", 100), ("cc", 101), ("a string that is long, number 5", 102)].map(|(s, k)| (s.to_owned(), k));
@@ -220,7 +221,8 @@ proptest! {
     }
 }
 
-/// While values come, and deltas are merged, every reader finds each value as often as its commit brought it, and in order.
+/// While values are added and deltas merged, every reader finds each value as often as its commit added it, and in
+/// order.
 #[test]
 fn readers_beside_writers_see_whole_commits() {
     let database = Database::open_with(":memory:", Config { threads: Some(2), ..Config::default() }).unwrap();

@@ -1,13 +1,13 @@
-//! Statements that are deep, or that grow exponentially where names are replaced by what they stand for: each is answered or
-//! refused with a clear error, with little time and memory.
+//! Statements that are deep, or that grow exponentially if names are expanded: each is answered or rejected with a
+//! clear error, using little time and memory.
 //!
 //! ```text
 //!   parent:  for each case: spawn ──▶ wait, at most so long ──▶ read what the child says, and what it used
 //!   child:   setup, then the statement of the case; prints the outcome, its processor time and its most memory
 //! ```
 //!
-//! A process of its own for each case, as a stack that overflows ends the process, and what hangs can only be killed. Time
-//! is the processor's, so that a busy machine fails nothing; builds without optimization have no limit of it.
+//! Each case has its own process, since a stack overflow ends the process, and a hanging one can only be killed. Limits
+//! are on processor time, so that a busy machine causes no failures; unoptimized builds have no such limit.
 
 use std::env;
 use std::fs;
@@ -18,21 +18,22 @@ use std::time::{Duration, Instant};
 
 use godwit::{Config, Database};
 
-/// Processor time of a whole case: setup, planning and execution. On a quiet machine each takes less than a third of it, most far less.
+/// Maximum processor time of a whole case: setup, planning and execution. On a quiet machine each takes less than a
+/// third of it, most far less.
 const CPU_TIME_MAX: Duration = Duration::from_secs(3);
-/// After this the child is killed.
+/// Time after which the child is killed.
 const WALL_TIME_MAX: Duration = Duration::from_secs(20);
 const MEMORY_BYTES_MAX: u64 = 256 << 20;
 /// Longest acceptable error message.
 const ERROR_BYTES_MAX: usize = 2_000;
-/// The label of the case, for the process that runs it.
+/// Environment variable with the label of the case, for the process that runs it.
 const CASE_VARIABLE: &str = "GODWIT_TEST_DEPTH_CASE";
-/// How lines of the child's begin that the parent reads.
+/// Prefix of the child's lines that the parent reads.
 const REPORT: &str = "report: ";
 
-/// Number of levels each of which doubles something.
+/// Number of levels that each double something.
 const DOUBLINGS: usize = 40;
-/// Levels that nest.
+/// Nesting levels.
 const LEVELS: usize = 1_000;
 /// Parts of a chain.
 const PARTS: usize = 10_000;
@@ -47,22 +48,22 @@ fn case(label: &'static str, sql: String) -> Case {
     Case { label, setup: Vec::new(), sql }
 }
 
-/// A case over a table `t` with a row.
+/// Creates a case over a table `t` with one row.
 fn over_table(label: &'static str, sql: String) -> Case {
     Case { label, setup: vec!["CREATE TABLE t AS SELECT 1 AS x, 'a' AS s".into()], sql }
 }
 
-/// `inside`, with `levels` layers around it.
+/// Wraps `inside` in `levels` layers.
 fn nested(levels: usize, before: &str, inside: &str, after: &str) -> String {
     format!("{}{inside}{}", before.repeat(levels), after.repeat(levels))
 }
 
-/// `part(0) separator part(1) …`
+/// Joins `part(0) separator part(1) …`
 fn chain(parts: usize, separator: &str, part: impl Fn(usize) -> String) -> String {
     (0..parts).map(part).collect::<Vec<_>>().join(separator)
 }
 
-/// A WITH of common table expressions `c0`, `c1` and so on, each of them a query over the one before.
+/// Builds a WITH of common table expressions `c0`, `c1` and so on, each a query over the previous one.
 fn with_chain(tables: usize, query_over: impl Fn(&str) -> String) -> String {
     let table = |at: usize| match at {
         0 => "c0 AS (SELECT 1 AS x)".to_owned(),
@@ -71,7 +72,7 @@ fn with_chain(tables: usize, query_over: impl Fn(&str) -> String) -> String {
     format!("WITH {} SELECT count(*) FROM c{}", chain(tables, ", ", table), tables - 1)
 }
 
-/// Views `v0`, `v1` and so on, each of them a query over the one before.
+/// Creates a case over views `v0`, `v1` and so on, each a query over the previous one.
 fn over_views(label: &'static str, views: usize, query_over: impl Fn(&str) -> String) -> Case {
     let view = |at: usize| match at {
         0 => "CREATE VIEW v0 AS SELECT 1 AS x".to_owned(),
@@ -81,7 +82,7 @@ fn over_views(label: &'static str, views: usize, query_over: impl Fn(&str) -> St
     Case { label, setup, sql: format!("SELECT count(*) FROM v{}", views - 1) }
 }
 
-/// Statements that grow exponentially if each use of a name has a copy of what it stands for.
+/// Returns statements that grow exponentially if each use of a name is replaced by a copy of its definition.
 fn doublings() -> Vec<Case> {
     let joined = |from: &str| format!("SELECT a.x FROM {from} a JOIN {from} b ON a.x = b.x");
     let crossed = |from: &str| format!("SELECT a.x FROM {from} a, {from} b");
@@ -97,7 +98,7 @@ fn doublings() -> Vec<Case> {
         over_views("columns of views used twice", DOUBLINGS, |from| format!("SELECT x % 7 + x % 7 AS x FROM {from}")),
         case("tables of WITH joined with themselves", with_chain(DOUBLINGS, joined)),
         case("tables of WITH united with themselves", with_chain(DOUBLINGS, united)),
-        // The rows double as well, so their number is not asked for.
+        // The rows double as well, so they aren't counted.
         case("tables of WITH appended to themselves", with_chain(12, appended)),
         case("tables of WITH in two subqueries", with_chain(DOUBLINGS, counted)),
         case("columns of WITH used twice", with_chain(DOUBLINGS / 2, added)),
@@ -114,7 +115,7 @@ fn doublings() -> Vec<Case> {
     ]
 }
 
-/// Expressions that nest.
+/// Returns nested expressions.
 fn nested_expressions() -> Vec<Case> {
     let selected = |label, before: &str, inside: &str, after: &str| {
         case(label, format!("SELECT {}", nested(LEVELS, before, inside, after)))
@@ -141,7 +142,7 @@ fn nested_expressions() -> Vec<Case> {
     ]
 }
 
-/// Queries that nest.
+/// Returns nested queries.
 fn nested_queries() -> Vec<Case> {
     let exists = |levels| {
         let level = |at: usize| format!("EXISTS (SELECT 1 FROM t t{} WHERE t{}.x = t{at}.x AND ", at + 1, at + 1);
@@ -161,7 +162,7 @@ fn nested_queries() -> Vec<Case> {
         over_table("less of EXISTS correlated with the query around", exists(LEVELS / 20)),
         case("WITH in WITH", nested(LEVELS, "WITH c AS (", "SELECT 1 AS x", ") SELECT * FROM c")),
         over_table("joins in brackets", {
-            // Each join has buffers of its own for each worker: about a megabyte.
+            // Each join has its own buffers for each worker: about a megabyte.
             let joins = chain(LEVELS / 10, "", |at| format!(" CROSS JOIN t t{at})"));
             format!("SELECT count(*) FROM {}t{joins}", "(".repeat(LEVELS))
         }),
@@ -169,7 +170,7 @@ fn nested_queries() -> Vec<Case> {
     ]
 }
 
-/// Chains and lists.
+/// Returns chains and lists.
 fn chains() -> Vec<Case> {
     let ones = |operator: &str| format!("SELECT {}", chain(PARTS, operator, |_| "1".to_owned()));
     let queries = |operator: &str| chain(PARTS, operator, |_| "SELECT 1".to_owned());
@@ -200,7 +201,7 @@ fn chains() -> Vec<Case> {
         over_table("cross joins", format!("SELECT count(*) FROM {}", tables(" CROSS JOIN "))),
         over_table("tables in FROM", format!("SELECT count(*) FROM {}", tables(", "))),
         over_table("joins", {
-            // Each join has buffers of its own for each worker: about a megabyte.
+            // Each join has its own buffers for each worker: about a megabyte.
             let joins = chain(LEVELS / 10, "", |at| format!(" JOIN t t{} ON t{at}.x = t{}.x", at + 1, at + 1));
             format!("SELECT count(*) FROM t t0{joins}")
         }),
@@ -220,7 +221,7 @@ fn cases() -> Vec<Case> {
     [doublings(), nested_expressions(), nested_queries(), chains()].into_iter().flatten().collect()
 }
 
-/// The child's work: the case that the variable names. Without it there is nothing to do.
+/// The child's work: runs the case named by the variable. Without the variable there is nothing to do.
 #[test]
 fn child() {
     let Ok(label) = env::var(CASE_VARIABLE) else { return };
@@ -234,25 +235,25 @@ fn child() {
     println!("{REPORT}{} {}", cpu_time().as_millis(), peak_bytes());
 }
 
-/// Processor time of this process.
+/// Returns the processor time of this process.
 fn cpu_time() -> Duration {
     /// Linux counts in hundredths of a second wherever it runs on x86-64 and ARM.
     const TICK: Duration = Duration::from_millis(10);
     let stat = fs::read_to_string("/proc/self/stat").expect("Linux has it");
     let fields = stat.rsplit(')').next().expect("the name of the program is in brackets").split_whitespace();
-    // Fields 14 and 15 of all, two of which are before the last bracket.
+    // Fields 14 and 15, counting the two before the last bracket.
     let ticks: u32 = fields.skip(11).take(2).map(|ticks| ticks.parse::<u32>().expect("a number")).sum();
     TICK * ticks
 }
 
-/// The most memory that this process ever had.
+/// Returns the peak memory of this process.
 fn peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("Linux has it");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells it");
     peak.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
 }
 
-/// Runs a case in a process of its own; what is wrong with how it ended, if anything.
+/// Runs a case in a separate process; returns what went wrong, if anything.
 fn run(case: &Case) -> Result<(), String> {
     let mut child = Command::new(env::current_exe().expect("this program has a path"))
         .args(["--exact", "child", "--nocapture"])

@@ -1,4 +1,4 @@
-//! Estimates by samples of files: what single columns' statistics don't tell.
+//! Estimates from samples of files, where statistics of single columns aren't enough.
 
 use std::fs::File;
 use std::path::Path;
@@ -31,8 +31,8 @@ fn texts(rows: i32, value: impl Fn(i32) -> String) -> ArrayRef {
     Arc::new(StringArray::from_iter_values((0..rows).map(value)))
 }
 
-/// Half of the facts are of kind 3, the others of the other kinds. Only facts of kind 3 have a genre; of all others the
-/// text is their own.
+/// Writes facts, half of which are of kind 3, the others of the other kinds. Only facts of kind 3 have a genre; the
+/// text of all others is unique.
 fn write_tables(folder: &Path) {
     let mixed = |row: i32| (i64::from(row) * 7919 % i64::from(FACTS)) as i32;
     let kind = |row: i32| if mixed(row) % 2 == 0 { 3 } else { mixed(row) / 2 % KINDS };
@@ -61,7 +61,7 @@ fn write_tables(folder: &Path) {
     );
 }
 
-/// The lines of a plan.
+/// Returns the lines of a plan.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let batches: Vec<RecordBatch> = connection.query(&format!("EXPLAIN {sql}")).unwrap().map(Result::unwrap).collect();
     let lines = |batch: &RecordBatch| {
@@ -70,7 +70,7 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     batches.iter().flat_map(lines).collect()
 }
 
-/// The rows that are expected of the scan of a table.
+/// Returns the estimated rows of a table's scan.
 fn expected_rows(plan: &[String], table: &str) -> f64 {
     let line = plan.iter().find(|line| line.contains(&format!("Scan {table}"))).expect("the table is scanned");
     let (_, rest) = line.split_once("[~").expect("an estimate");
@@ -83,7 +83,7 @@ fn check(connection: &Connection) {
     for (filter, table, truth) in [
         ("f.kind = 3 AND f.text = 'Crime'", "facts", f64::from(FACTS) / 8.0),
         ("f.kind = 3", "facts", f64::from(FACTS) / 2.0 * (1.0 + 1.0 / f64::from(KINDS))),
-        // None of the sample passes: half a row of 8,192 is expected, or what statistics say if that is less.
+        // No row of the sample passes: half a row of 8,192 is expected, or the statistics' estimate if that is less.
         ("f.text IN ('Crime', 'Horror') AND f.kind <> 3", "facts", f64::from(FACTS) * 0.5 / 8192.0),
         ("m.title LIKE 'A %'", "movies", f64::from(MOVIES) / 50.0),
         ("k.name LIKE '%1%'", "kinds", 13.0),
@@ -112,7 +112,8 @@ fn keys_of_a_small_table_are_looked_up_in_the_sample_of_the_other() {
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path());
     let database = Database::open_with(folder.path(), Config { threads: Some(2), ..Config::default() }).unwrap();
-    // Of 40 kinds, one has half of all facts: with the others, the facts are fewer than the movies, and are built on.
+    // One of the 40 kinds has half of all facts: with any other, there are fewer facts than movies, so they become the
+    // build side.
     let builds_on = |kind: i32| {
         let filter = format!("k.name = 'kind {kind}' AND m.title LIKE 'The %'");
         let plan = plan(&database.connect(), &format!("{JOINS} WHERE {filter}"));
@@ -136,7 +137,7 @@ fn tables_of_a_database_file_have_samples_too() {
         run(&format!("CREATE TABLE {table} AS FROM '{}'", folder.path().join(format!("{table}.parquet")).display()));
     }
     check(&connection);
-    // Rows of the delta are among those that are sampled, deleted ones aren't.
+    // Rows of the delta are sampled, deleted rows aren't.
     run("DELETE FROM kinds WHERE id > 2");
     run("INSERT INTO kinds SELECT i, 'kind ' || i FROM range(3, 40) t(i)");
     run("DELETE FROM facts WHERE text = 'Crime'");

@@ -1,4 +1,4 @@
-//! The output of EXPLAIN: as JSON, and about the memory that a plan needs.
+//! Output of EXPLAIN: as JSON, and about the memory that a plan needs.
 
 use std::fs::File;
 use std::path::Path;
@@ -29,21 +29,22 @@ fn open(folder: &Path, threads: usize, pool_bytes: Option<u64>) -> Database {
     Database::open_with(folder, config).unwrap()
 }
 
-/// The text in the first column of the only row.
+/// Returns the text in the first column of the only row.
 fn text(connection: &Connection, sql: &str) -> String {
     let batch = connection.query(sql).unwrap().next().expect("a row").unwrap();
     assert_eq!(batch.num_rows(), 1);
     batch.column(0).as_string::<i32>().value(0).to_owned()
 }
 
-/// The number that follows a name in JSON.
+/// Returns the number that follows a name in JSON.
 fn number(json: &str, name: &str) -> f64 {
     let (_, rest) = json.split_once(&format!("\"{name}\": ")).unwrap_or_else(|| panic!("no {name} in {json}"));
     let end = rest.find([',', '\n', '}']).expect("something follows");
     rest[..end].parse().unwrap()
 }
 
-/// Each join of a chain shows what its own compactor did, not that of the pipeline for spilled rows, which had none.
+/// Each join of a chain shows the work of its own compactor, not of that of the pipeline for spilled rows, which did
+/// none.
 #[test]
 fn every_compactor_is_shown() {
     let folder = tempfile::tempdir().unwrap();
@@ -61,7 +62,7 @@ fn every_compactor_is_shown() {
     assert!(copied.len() >= 2 && copied.iter().all(|&rows| rows > 0.0), "{copied:?} in {analyzed}");
 }
 
-/// Joins come in the order that is written if that is wanted, and show how long their tables took.
+/// Joins are in the written order if that is requested, and show how long building their tables took.
 #[test]
 fn joins_keep_the_written_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -88,14 +89,14 @@ fn joins_keep_the_written_order() {
     assert!(connection.execute("SET join_order = 'random'").unwrap_err().to_string().contains("'written'"));
 }
 
-/// The entry for a column of a scan, as JSON.
+/// Returns the entry for a scan's column, as JSON.
 fn column<'a>(analyzed: &'a str, name: &str) -> &'a str {
     let columns = analyzed.split("\"columns\": ").nth(1).unwrap_or_else(|| panic!("no columns in {analyzed}"));
     let (_, column) = columns.split_once(&format!("\"name\": \"{name}\"")).expect("the column is there");
     column
 }
 
-/// Scans report per column what was read, decoded and left out, whatever they read.
+/// Scans report per column what was read, decoded and skipped, whatever they read.
 #[test]
 fn scans_count_by_column() {
     let folder = tempfile::tempdir().unwrap();
@@ -122,7 +123,7 @@ fn scans_count_by_column() {
         assert_eq!(number(wanted, "decoded"), (ROWS / 10) as f64, "{analyzed}");
         assert_eq!(number(wanted, "packed"), 0.0, "{analyzed}");
         assert!(!analyzed.contains("\"name\": \"g\""), "{analyzed}");
-        // Fields of a text file aren't read apart.
+        // Fields of a text file aren't read separately.
         let is_binary = table != text_file;
         assert_eq!(number(filtered, "bytes_read") > 0.0, is_binary, "{analyzed}");
         assert_eq!(number(filtered, "pages_read") > 0.0, is_binary, "{analyzed}");

@@ -1,5 +1,5 @@
-//! Whole queries on a disk that fails, in memory that runs out, and in a process that is killed: the error says what
-//! happened, nothing wrong is returned, nothing is left behind, and the same connection answers the next query.
+//! Whole queries on a disk that fails, with memory that runs out, and in a process that is killed: the error says what
+//! happened, no wrong rows are returned, nothing is left behind, and the same connection answers the next query.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,7 +13,7 @@ use godwit::{Config, Connection, Database, DebugOptions, ErrorKind, Fault, Resul
 use godwit::{MemoryStatistics, ReadFault, ReadFaults, RequestFaults};
 use parquet::arrow::ArrowWriter;
 
-/// Statements of all kinds, each with a result of one row. `$folder` is where files may be written.
+/// Statements of all kinds, each with a result of one row. `$folder` is the folder for files.
 const STATEMENTS: [(&str, &str); 7] = [
     ("aggregate", "SELECT count(*), sum(n), sum(m) FROM (SELECT t, count(*) AS n, max(k) AS m FROM facts GROUP BY t)"),
     ("distinct", "SELECT sum(n) FROM (SELECT g, count(DISTINCT t) AS n FROM facts GROUP BY g)"),
@@ -31,7 +31,7 @@ const STATEMENTS: [(&str, &str); 7] = [
     ("copy", "COPY (SELECT t, k FROM facts ORDER BY t) TO '$folder/copy.parquet'"),
 ];
 
-/// Those that don't fit into [`tight`] memory.
+/// Returns those that don't fit into [`tight`] memory.
 fn spilling() -> impl Iterator<Item = (&'static str, &'static str)> {
     STATEMENTS.into_iter().filter(|(name, _)| *name != "nested loop join")
 }
@@ -55,7 +55,7 @@ struct World {
     connection: Connection,
     files: SimulatedFiles,
     requests: RequestFaults,
-    /// Held only by open tables.
+    /// Bytes held by open tables only.
     base_bytes: u64,
 }
 
@@ -81,12 +81,13 @@ impl World {
         rows(&self.connection, &sql.replace("$folder", self.folder.path().to_str().unwrap()))
     }
 
-    /// What must hold after each statement, however it ended. I/O threads may need a moment to let go.
+    /// Asserts the state required after each statement, however it ended. I/O threads may need a moment to release
+    /// memory.
     fn assert_clean(&self, what: &str) {
         let began = Instant::now();
         let is_clean = || {
             let bytes = self.database.memory_statistics().temp_file_bytes + self.files.stored_bytes();
-            // Less is held where the index of a file's pages couldn't be read: the file is read without it.
+            // Less is held if the index of a file's pages couldn't be read: the file is read without it.
             self.held_bytes() <= self.base_bytes && bytes == 0
         };
         while !is_clean() {
@@ -108,7 +109,7 @@ fn config(threads: usize) -> Config {
     Config { memory_limit_bytes: Some(1 << 30), threads: Some(threads), ..Config::default() }
 }
 
-/// The rows of a result as text.
+/// Returns the rows of a result as text.
 fn rows(connection: &Connection, sql: &str) -> Result<Vec<String>> {
     let mut rows = Vec::new();
     for batch in connection.query(sql)? {
@@ -120,13 +121,13 @@ fn rows(connection: &Connection, sql: &str) -> Result<Vec<String>> {
     Ok(rows)
 }
 
-/// Rows of some 60 bytes that don't fit into [`tight`] memory.
+/// Number of rows of some 60 bytes that don't fit into [`tight`] memory.
 const SPILLED_ROWS: i64 = 1_000_000;
 
 /// Number of consecutive reads or writes that fail.
 const FAILING_CALLS: u64 = 200;
 
-/// Few pages, so that everything spills.
+/// Returns options for few pages, so that everything spills.
 fn tight() -> DebugOptions {
     DebugOptions { pool_bytes: Some(40 << 20), ..DebugOptions::default() }
 }
@@ -147,7 +148,7 @@ fn a_disk_that_fails_is_an_error_and_nothing_else() {
         for (fault, is_read, calls) in write_faults.into_iter().chain(read_faults) {
             for call in [1, calls / 2] {
                 let what = format!("{name}, {fault:?} at {call} of {calls}");
-                // Repeatedly: one failure may hit read-ahead, or a write that isn't waited for.
+                // Several in a row: a single failure may hit read-ahead, or a write that no one waits for.
                 for call in call..call + FAILING_CALLS {
                     if is_read { world.files.fail_read(call, fault) } else { world.files.fail_write(call, fault) }
                 }
@@ -181,7 +182,7 @@ fn every_request_for_memory_may_fail() {
     for (name, sql) in STATEMENTS {
         let expected = world.run(sql).unwrap();
         let mut failed = 0;
-        // From call to call in small steps, then in larger ones.
+        // Request by request at first, then in larger steps.
         let (mut request, mut requests) = (1, u64::MAX);
         while request <= requests {
             let before = world.requests.requests();
@@ -190,7 +191,7 @@ fn every_request_for_memory_may_fail() {
             world.requests.fail(0);
             let what = format!("{name}, request {request}");
             match outcome {
-                // It has done without, or made fewer requests this time.
+                // It managed without the memory, or made fewer requests this time.
                 Ok(rows) => {
                     assert_eq!(rows, expected, "{what}");
                     requests = requests.min(world.requests.requests() - before);
@@ -217,7 +218,7 @@ fn a_disk_that_fails_under_a_table_is_an_error_and_nothing_else() {
     let mut world =
         World::new(ROWS, 2, DebugOptions { files: Some(Arc::new(faults.clone())), ..DebugOptions::default() });
     let path = world.folder.path().join("facts.parquet");
-    // A file that has changed is opened again: nothing of it is known, no page of it is cached.
+    // A file that has changed is opened again: nothing about it is known, none of its pages is cached.
     let change = |second| {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
         File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
@@ -241,8 +242,8 @@ fn a_disk_that_fails_under_a_table_is_an_error_and_nothing_else() {
                 change(call);
                 faults.fail(call, fault);
                 match world.run(sql) {
-                    // Two workers may need fewer reads than before: what one has read is there for the other. Wrong bytes
-                    // may be a value as good as any.
+                    // Two workers may need fewer reads than before: data read by one is available to the other. Wrong
+                    // bytes may be a valid value.
                     Ok(rows) => assert!(rows == expected || fault == ReadFault::Garbage, "{what}: {rows:?}"),
                     Err(error) => {
                         failed += 1;
@@ -262,7 +263,7 @@ fn a_disk_that_fails_under_a_table_is_an_error_and_nothing_else() {
         assert_eq!(world.run(sql).unwrap(), expected, "{name} after faults");
     }
     assert!(failed > 3 * statements.len(), "only {failed} runs met their fault");
-    // While it is read, the file becomes shorter, too.
+    // The file also becomes shorter while it is read.
     let mut rows = world.connection.query("SELECT * FROM facts").unwrap();
     assert!(rows.next().unwrap().is_ok());
     File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
@@ -306,7 +307,7 @@ fn a_full_disk_under_the_result_of_copy_is_an_error() {
     }
 }
 
-/// The folder in which [`a_killed_process_leaves_nothing`] has a process of its own spill.
+/// The folder in which [`a_killed_process_leaves_nothing`] makes a separate process spill.
 const KILLED_FOLDER: &str = "GODWIT_TEST_KILLED_FOLDER";
 const MARKER: &str = "spilled";
 

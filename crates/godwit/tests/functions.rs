@@ -1,4 +1,4 @@
-//! The functions' own examples, in the engine, and the reference that is made of them.
+//! The functions' own examples, run in the engine, and the reference generated from them.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ fn connection() -> Connection {
     Database::open(":memory:").unwrap().connect()
 }
 
-/// The value of an expression as text; NULL is `NULL`, an error its message.
+/// Returns the value of an expression as text: NULL as `NULL`, an error as its message.
 fn shown(connection: &Connection, expression: &str) -> String {
     let rows = connection.query(&format!("SELECT ({expression})::VARCHAR")).and_then(|mut rows| rows.next().unwrap());
     match rows {
@@ -37,7 +37,7 @@ fn examples_give_what_they_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// `GODWIT_WRITE=1` writes docs/functions.md anew.
+/// Checks the reference; `GODWIT_WRITE=1` rewrites docs/functions.md.
 #[test]
 fn the_reference_is_up_to_date() {
     let root = std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs tests");
@@ -59,7 +59,7 @@ fn the_functions_are_a_table() {
 
 const MIB: u64 = 1 << 20;
 
-/// What functions make is counted, and computed for fewer rows at a time where it would be too much.
+/// Memory for the results of functions is accounted for; if it would be too much, fewer rows are computed at a time.
 #[test]
 fn what_functions_make_stays_within_the_limit() {
     let limit = 128 * MIB;
@@ -68,7 +68,7 @@ fn what_functions_make_stays_within_the_limit() {
     let connection = database.connect();
     connection.execute("CREATE TABLE t AS SELECT 'x' || i AS x FROM range(600) r(i)").unwrap();
     for (expression, expected) in [
-        // 600 MB of texts, one after the other.
+        // 600 MB of strings, one after the other.
         ("SELECT sum(length(repeat(x, 300000))) FROM t", "687000000"),
         ("SELECT count(*) FROM t WHERE length(lpad(x, 1000000, 'é')) = 1000000", "600"),
         ("SELECT count(DISTINCT md5(lpad(x, 1000000, '-'))) FROM t", "600"),
@@ -85,7 +85,7 @@ fn what_functions_make_stays_within_the_limit() {
     assert!(peak <= limit && peak > 8 * MIB, "{peak} bytes");
 }
 
-/// A pattern that is none is found while the statement is planned, with the code of its kind.
+/// An invalid pattern is detected while the statement is planned, with its kind's error code.
 #[test]
 fn bad_patterns_have_a_code() {
     let connection = connection();

@@ -1,4 +1,4 @@
-//! Concurrent histories: which anomalies snapshot isolation excludes, and the one that it allows.
+//! Concurrent histories: the anomalies that snapshot isolation excludes, and the one that it allows.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -120,7 +120,7 @@ fn a_dropped_connection_rolls_back() {
     b.execute("CHECKPOINT").unwrap();
 }
 
-/// Money moves between accounts on several threads; every sum that is read is the same.
+/// Several threads move money between accounts; every sum that is read is the same.
 #[test]
 fn no_sum_is_torn() {
     const MOVES: usize = 40;
@@ -135,7 +135,7 @@ fn no_sum_is_torn() {
                         "BEGIN; UPDATE account SET balance = balance - 1 WHERE id = {from};
                          UPDATE account SET balance = balance + 1 WHERE id = {to}; COMMIT"
                     );
-                    // The transaction that comes second tries the next move.
+                    // The second of two conflicting transactions goes on to the next move.
                     if connection.execute(&script).is_err() {
                         let _ = connection.execute("ROLLBACK");
                     }

@@ -1,5 +1,5 @@
-//! A process that changes a database is killed at any moment, again and again: every acknowledged commit is there, the one
-//! under way is there as a whole or not at all, and the file is sound.
+//! A process that changes a database is killed at random moments, again and again: every acknowledged commit is
+//! present, the one under way is present as a whole or not at all, and the file is intact.
 //!
 //! ```text
 //!   parent:  spawn ──▶ wait ──▶ SIGKILL ──▶ open, compare with the notes, check the file ──▶ spawn …
@@ -7,7 +7,7 @@
 //!            checkpoints, and a thread that merges; a line of notes before each change, and one after its commit
 //! ```
 //!
-//! The power of the simulated disk is cut in `godwit-tables`; here it is the real file system, and real time.
+//! `godwit-tables` tests power failures on a simulated disk; this test uses the real file system and real time.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -21,14 +21,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use godwit::{Config, Connection, Database};
 
-/// How often the process is killed by default; `GODWIT_KILLS=500` for a thorough run.
+/// Number of kills by default; `GODWIT_KILLS=500` for a thorough run.
 const KILLS: u64 = 20;
 const KILLS_VARIABLE: &str = "GODWIT_KILLS";
-/// The folder of the database, for the process that is killed.
+/// Environment variable with the folder of the database, for the process that is killed.
 const FOLDER_VARIABLE: &str = "GODWIT_TEST_KILLS_FOLDER";
-/// Longest time between start and kill.
+/// Maximum time between start and kill.
 const LIFE_MILLISECONDS_MAX: u64 = 400;
-/// Number of kills after which a new database is begun, so that files stay small.
+/// Number of kills after which a new database is started, so that files stay small.
 const KILLS_PER_DATABASE: u64 = 25;
 const CONNECTIONS: u64 = 2;
 
@@ -36,7 +36,7 @@ fn config() -> Config {
     Config { threads: Some(2), memory_limit_bytes: Some(256 << 20), ..Config::default() }
 }
 
-/// Numbers that look random: SplitMix64.
+/// Pseudo-random numbers: SplitMix64.
 struct Numbers(u64);
 
 impl Numbers {
@@ -48,8 +48,8 @@ impl Numbers {
     }
 }
 
-/// Rows of a batch: its number, how many rows it has, and in each row a number and a text. Some texts are new to the
-/// dictionary, some aren't.
+/// Returns rows of a batch: its number, its number of rows, and in each row a number and a string. Some strings are new
+/// to the dictionary, some aren't.
 fn rows_of(batch: u64, rows: u64) -> String {
     format!(
         "SELECT {batch} AS batch, {rows} AS rows, i AS n, 'text ' || ((i * 7919 + {batch}) % 311) AS s, 0 AS version \
@@ -57,12 +57,12 @@ fn rows_of(batch: u64, rows: u64) -> String {
     )
 }
 
-/// One connection's work: batches, and notes of what is done to them.
+/// One connection's work: batches, and notes of operations on them.
 struct Worker {
     connection: Connection,
     numbers: Numbers,
     notes: fs::File,
-    /// Its batches that are there, and how often they were updated.
+    /// Its existing batches, with the number of updates of each.
     batches: Vec<(u64, u64)>,
 }
 
@@ -83,7 +83,7 @@ impl Worker {
         self.batches.push((batch, 0));
     }
 
-    /// One change.
+    /// Makes one change.
     fn change(&mut self, batch: u64) {
         match self.numbers.below(24) {
             0 => self.execute("CHECKPOINT"),
@@ -127,7 +127,7 @@ fn change_until_killed() {
     let database = Database::open_with(folder.join("x.godwit"), config()).unwrap();
     database.connect().execute("SET checkpoint_threshold = '32KB'").unwrap();
     let first = fs::read_to_string(folder.join("notes")).map_or(0, |text| text.lines().count() as u64);
-    // Batches whose commit was not acknowledged may be there, too: their numbers aren't used again.
+    // Batches whose commit was not acknowledged may exist as well: their numbers aren't reused.
     let start = (first + 1) * 1_000_000 + std::process::id() as u64 % 1_000 * 1_000;
     thread::scope(|scope| {
         for index in 0..CONNECTIONS {
@@ -141,7 +141,7 @@ fn change_until_killed() {
     });
 }
 
-/// What the notes say of a batch: the version that is there at least, whether it was deleted, and what was tried last.
+/// Notes on a batch: its minimum version, whether it was deleted, and the last attempt.
 #[derive(Debug, Default, Clone, Copy)]
 struct Noted {
     version: Option<i64>,
@@ -165,7 +165,7 @@ fn notes(folder: &Path) -> BTreeMap<i64, Noted> {
     batches
 }
 
-/// Batch, rows that are there, rows that it has, version.
+/// Returns, by batch: rows that are present, rows that it should have, version.
 fn batches(connection: &Connection, table: &str) -> BTreeMap<i64, (i64, i64, i64)> {
     let sql = format!(
         "SELECT batch::BIGINT, count(DISTINCT n), min(rows)::BIGINT, max(rows)::BIGINT, count(s), min(version)::BIGINT, \

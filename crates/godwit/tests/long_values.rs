@@ -1,4 +1,5 @@
-//! Texts of a megabyte: chunks of fewer rows take them through scans, sorts, groups, joins and COPY in little memory.
+//! Strings of a megabyte: with chunks of fewer rows they pass through scans, sorts, groups, joins and COPY in little
+//! memory.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,7 +17,7 @@ const ROWS: i64 = 240;
 const TEXT_BYTES: usize = 1_000_000;
 const LIMIT_BYTES: u64 = 128 << 20;
 
-/// Every text twice, in no order; all of them together are more than the limit.
+/// Returns the string of a row. Every string occurs twice, in no order; all of them together exceed the limit.
 fn text(row: i64) -> String {
     let number = format!("t{:07}", row * 7919 % (ROWS / 2));
     number.repeat(TEXT_BYTES / number.len())
@@ -68,7 +69,7 @@ fn texts_of_a_megabyte_pass_through_little_memory() {
     }
     let pairs = format!("SELECT count(*) FROM texts a JOIN '{}' b ON a.s = b.s", path("copy.csv"));
     assert_eq!(integer(&connection, &pairs), 2 * ROWS);
-    // Of the least text, the later row.
+    // The later of the two rows with the least string.
     let least = "SELECT max(k) FROM (SELECT k FROM texts ORDER BY s, k LIMIT 2)";
     assert_eq!(integer(&connection, least), ROWS / 2);
     connection.execute("CREATE TABLE own AS FROM texts; CHECKPOINT").unwrap();

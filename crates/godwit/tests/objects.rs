@@ -1,4 +1,4 @@
-//! SQL over files in a stand-in for S3: statements, their requests, and what is left after failures.
+//! SQL over files in a simulated S3: statements, their requests, and what remains after failures.
 #![cfg(feature = "objects")]
 
 #[path = "../../godwit-objects/tests/support/mod.rs"]
@@ -23,7 +23,7 @@ fn connect(server: &Server) -> Connection {
     connection
 }
 
-/// The only number of a result.
+/// Returns the only number of a result.
 fn number(connection: &Connection, sql: &str) -> i64 {
     let result = connection.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let batches: Vec<_> = result.map(|batch| batch.unwrap_or_else(|error| panic!("{sql}: {error}"))).collect();
@@ -34,7 +34,7 @@ fn error(connection: &Connection, sql: &str) -> Error {
     connection.execute(sql).expect_err(sql)
 }
 
-/// All texts of a result.
+/// Returns all text of a result.
 fn text(connection: &Connection, sql: &str) -> String {
     let batches: Vec<_> = connection.query(sql).unwrap().map(Result::unwrap).collect();
     format!("{batches:?}")

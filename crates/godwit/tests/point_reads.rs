@@ -1,4 +1,4 @@
-//! Rows that are looked for by a key whose values come in no order.
+//! Lookups by a key whose values are in no order.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -7,7 +7,7 @@ use godwit::{Config, Connection, Database};
 /// Several row groups.
 const ROWS: i64 = 900_000;
 
-/// Numbers of row groups in which no row was looked for, of an analyzed plan.
+/// Returns the number of row groups that were pruned, according to an analyzed plan.
 fn groups_pruned(connection: &Connection, sql: &str) -> usize {
     let plan = connection.query(&format!("EXPLAIN ANALYZE {sql}")).unwrap();
     let lines: Vec<String> = plan
@@ -54,12 +54,12 @@ fn filters_of_keys_leave_out_row_groups() {
         let pruned = groups_pruned(&connection, &query(77));
         assert!(pruned >= groups - 2, "{pruned} of {groups}: {}", query(77));
     }
-    // Rows that were changed since are in the delta, and are found there and only there.
+    // Rows changed since then are in the delta, and are found only there.
     connection.execute("UPDATE t SET k = k + 10000000 WHERE k = 77; DELETE FROM t WHERE k = 78").unwrap();
     assert!(values(&connection, &by_number(77)).is_empty());
     assert!(values(&connection, &by_number(78)).is_empty());
     assert_eq!(values(&connection, &by_number(10_000_077)), [10_000_077]);
-    // No filter decides on what isn't equality with one value.
+    // No filter applies to anything but equality with one value.
     assert_eq!(values(&connection, "SELECT k FROM t WHERE k = 79 OR k = 80 ORDER BY k"), [79, 80]);
     assert_eq!(values(&connection, "SELECT k FROM t WHERE k = -1000"), [-1000]);
     assert!(values(&connection, "SELECT k FROM t WHERE k = 1.5").is_empty());

@@ -1,4 +1,4 @@
-//! What a connection keeps from statement to statement: prepared statements and their plans, a time limit.
+//! State that a connection keeps between statements: prepared statements and their plans, a time limit.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -13,7 +13,7 @@ fn connect() -> Connection {
     Database::open(":memory:").unwrap().connect()
 }
 
-/// The integers of the first column.
+/// Returns the integers of the first column.
 fn integers(rows: godwit::QueryResult) -> Vec<i64> {
     let of_batch = |batch: godwit::Result<arrow_array::RecordBatch>| {
         batch.unwrap().column(0).as_primitive::<Int64Type>().values().to_vec()
@@ -33,13 +33,13 @@ fn prepared_statements_see_what_has_changed() {
         assert_eq!(integers(add.run(&[number.into(), "x".into()]).unwrap()), [1]);
         assert_eq!(integers(count.run(&[1_i64.into()]).unwrap()), [number]);
     }
-    // The plan is kept now, and gives the same as one that isn't.
+    // The plan is cached now, and gives the same result as an uncached one.
     assert_eq!(integers(count.run(&[3_i64.into()]).unwrap()), [2]);
     assert_eq!(integers(count.run(&["3".into()]).unwrap()), [2]);
     assert_eq!(integers(count.run(&[Value::Null]).unwrap()), [0]);
     connection.execute("DELETE FROM t WHERE k = 4").unwrap();
     assert_eq!(integers(count.run(&[3_i64.into()]).unwrap()), [1]);
-    // Within a transaction its own rows are seen; others' plans aren't taken for its own.
+    // A transaction sees its own rows; it doesn't use others' plans.
     connection.execute("BEGIN").unwrap();
     add.run(&[9_i64.into(), Value::Null]).unwrap().for_each(drop);
     assert_eq!(integers(count.run(&[3_i64.into()]).unwrap()), [2]);
@@ -67,7 +67,7 @@ fn kept_plans_rely_on_nothing_that_rows_decide() {
     for statement in [&below, &joined] {
         assert_eq!(integers(statement.run(&[1_i64.into()]).unwrap()), [5]);
     }
-    // Enough rows that joins are ordered again.
+    // Enough rows for joins to be reordered.
     connection.execute("INSERT INTO t SELECT 1000 + range FROM range(20000)").unwrap();
     connection.execute("DELETE FROM u WHERE k = 3").unwrap();
     assert_eq!(integers(below.run(&[1_i64.into()]).unwrap()), [5]);
@@ -153,7 +153,7 @@ fn prepared_writes_change_the_rows_that_there_are() {
     let collect = |rows: godwit::QueryResult| rows.collect::<godwit::Result<Vec<_>>>();
     assert!(collect(add.run(&[5_i64.into(), "again".into()]).unwrap()).is_err(), "a key is there once");
     assert!(collect(add.run(&[100_i64.into(), "large".into()]).unwrap()).is_err(), "a check fails");
-    // What a transaction has changed is seen in it, and not after it is undone.
+    // A transaction's changes are visible within it, and not after it is rolled back.
     connection.execute("BEGIN").unwrap();
     assert_eq!(integers(remove.run(&[5_i64.into()]).unwrap()), [1]);
     assert_eq!(integers(remove.run(&[5_i64.into()]).unwrap()), [0]);
@@ -175,7 +175,7 @@ impl Wake for Unpark {
     }
 }
 
-/// All rows of a result that is polled, or its error.
+/// Polls a result; returns the number of its rows, or its error.
 fn polled(mut rows: godwit::QueryResult) -> godwit::Result<usize> {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -199,7 +199,7 @@ fn results_can_be_polled() {
     assert_eq!(polled(connection.query("SELECT i FROM range(10) AS t(i) ORDER BY -i").unwrap()).unwrap(), 10);
     let error = polled(connection.query("SELECT 1 // (5 - i) FROM range(10) AS t(i)").unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::User, "{error}");
-    // Changes are there when the end has come; rows of a statement that fails at its end aren't.
+    // Changes are visible once the end has been reached; rows of a statement that fails at its end aren't returned.
     connection.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)").unwrap();
     assert_eq!(
         polled(connection.query("INSERT INTO t SELECT * FROM range(100000) RETURNING k").unwrap()).unwrap(),

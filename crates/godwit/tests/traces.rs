@@ -1,4 +1,4 @@
-//! Memory traces as SQL sees them: files made by hand, and what the analyses tell of them.
+//! Memory traces as seen by SQL: hand-made files, and the results of the analyses.
 
 use std::fs::File;
 use std::path::Path;
@@ -55,8 +55,8 @@ fn header(objects: &str) -> String {
     )
 }
 
-/// The first segment is read evenly, four times a page; the dictionary at one entry, a hundred times, and at another once; the
-/// join table at one line, which no entry is known of; one sample belongs to nothing.
+/// Returns samples: the first segment is read evenly, four times per page; the dictionary at one entry a hundred times,
+/// and at another once; the join table at one line, for which no entry is known; one sample belongs to no object.
 fn samples() -> Vec<Sample> {
     let mut samples = Vec::new();
     for page in 0..10 {
@@ -71,7 +71,7 @@ fn samples() -> Vec<Sample> {
     samples
 }
 
-/// A connection whose variable `trace` is the file.
+/// Connects with the variable `trace` set to the file.
 fn connection_to(folder: &Path, samples: &[Sample], metadata: Option<String>) -> Connection {
     let path = folder.join("it's a trace.parquet");
     write(&path, samples, metadata);
@@ -81,7 +81,7 @@ fn connection_to(folder: &Path, samples: &[Sample], metadata: Option<String>) ->
     connection
 }
 
-/// Rows as text, a line for each, values between bars. `TRACE` in the query is the file.
+/// Returns rows as text, one per line, with values between bars. `TRACE` in the query is the file.
 fn rows(connection: &Connection, sql: &str) -> String {
     match try_rows(connection, sql) {
         Ok(rows) => rows,
@@ -158,7 +158,8 @@ fn rates_of_pages_add_up_and_even_pages_are_alike() {
     assert_eq!(rows(&connection, query), "0|10|40.0\n2|10|101.0\n3|2|1.0");
     let query = "SELECT pages, samples, rate FROM godwit_trace_page_rates(TRACE) WHERE id = 0";
     assert_eq!(rows(&connection, query), "10|4|4.0");
-    // A page that was sampled once in a skewed object is hotter than those that weren't, which aren't cold for sure.
+    // A page that was sampled once in a skewed object is hotter than those that weren't, which aren't certain to be
+    // cold.
     let query = "
         SELECT pages, samples, rate > 0.01 AND rate < 2 FROM godwit_trace_page_rates(TRACE) WHERE id = 2 AND samples < 2
         ORDER BY samples";
@@ -169,7 +170,7 @@ fn rates_of_pages_add_up_and_even_pages_are_alike() {
 fn the_working_set_is_the_hottest_pages() {
     let folder = tempfile::tempdir().unwrap();
     let connection = connection_to(folder.path(), &samples(), Some(header(OBJECTS)));
-    // Of 141 samples of tables the dictionary's hot page has about 100, the segment's ten pages have four each.
+    // Of 141 samples of tables, the dictionary's hot page has about 100, and each of the segment's ten pages has four.
     let query = "
         SELECT point, bytes FROM godwit_trace_working_set(TRACE) WHERE scope = 'tables' AND point IN ('50 %', 'suggested buffer')";
     let found = rows(&connection, query);
@@ -207,7 +208,7 @@ fn volumes_are_by_column() {
 #[test]
 fn partitions_that_are_not_read_need_not_be_held() {
     let folder = tempfile::tempdir().unwrap();
-    // All rows of `a` are read, of `b` those whose `a` is below 2,560.
+    // All rows of `a` are read, and those rows of `b` whose `a` is below 2,560.
     let segment = |id: i32, column: &str, first_row: i64| {
         format!(
             r#"{{"id": {id}, "path": "d.main.t.{column}.segment {first_row}", "kind": "segment", "bytes": 40960, "entry_bytes": 8,
@@ -227,7 +228,7 @@ fn partitions_that_are_not_read_need_not_be_held() {
     connection.execute("CREATE TABLE t AS SELECT 10239 - range AS a, 0 AS b FROM range(10240)").unwrap();
     let query = "SELECT * FROM godwit_trace_partitions(TRACE, 't', 'a', bounds := [2560, 5120, 7680])";
     assert_eq!(rows(&connection, query), "a|4|4|81920|81920|20480\nb|4|1|81920|20480|20480");
-    // An eighth of the rows each: the third begins with the highest value whose `b` is read.
+    // Each has an eighth of the rows: the third begins with the highest value whose `b` is read.
     let query = r#"
         SELECT "column", partitions, touched_partitions, bytes_after FROM godwit_trace_partitions(TRACE, 'main.t', 'a')"#;
     assert_eq!(rows(&connection, query), "a|8|8|81920\nb|8|3|30712");

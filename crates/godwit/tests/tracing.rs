@@ -1,6 +1,6 @@
-//! Memory traces: what a query loads is known by object, and files of traces are whole when they are asked for.
+//! Memory traces: a query's loads are attributed to objects, and trace files are complete when they are requested.
 //!
-//! A process has one trace at a time, so this is one test after the other in a program of its own.
+//! A process has one trace at a time, so the tests run one after the other in a separate program.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn open() -> Connection {
     connection
 }
 
-/// The share of each kind of object, and of each column of the table, in the loads of a query.
+/// Returns the fraction of a query's loads of each kind of object, and of each column of the table.
 fn shares(connection: &Connection, threshold: u32, query: &str) -> BTreeMap<String, f64> {
     let mut shares = BTreeMap::new();
     for batch in connection.query(&format!("TRACE (THRESHOLD {threshold}) {query}")).unwrap() {
@@ -84,7 +84,8 @@ fn operators_load_their_structures(connection: &Connection) {
     assert!(sorted["sort"] > 0.1 && sorted["row page"] > 0.01, "{sorted:?}");
 }
 
-/// A column of 16,384 numbers of 8 bytes, 32 bytes at a time: 4,096 loads. Rows that a filter picks are loaded one by one.
+/// A column of 16,384 numbers of 8 bytes, 32 bytes at a time: 4,096 loads. Rows selected by a filter are loaded one by
+/// one.
 fn deltas_and_arrow_files_are_objects(connection: &Connection) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("numbers.arrow").display().to_string();
@@ -108,8 +109,8 @@ fn deltas_and_arrow_files_are_objects(connection: &Connection) {
     connection.execute("DROP TABLE d").unwrap();
 }
 
-/// What is sampled has the shares of what is loaded, within 5 percentage points. With several workers, one run of a query
-/// differs from the next.
+/// The samples have the same distribution as the loads, within 5 percentage points. With several workers, runs of a
+/// query differ from each other.
 fn samples_have_the_shares_of_all_loads(connection: &Connection) {
     connection.execute("SET threads = 1").unwrap();
     for query in ["SELECT sum(key), sum(few) FROM t", "SELECT key, sum(id) FROM t GROUP BY key"] {
@@ -145,7 +146,7 @@ fn files_are_whole(connection: &Connection) {
     );
     assert_eq!(number(connection, &unordered), 0);
     assert_eq!(number(connection, &format!("SELECT count(*) FROM '{path}' WHERE entry >= 600000")), 0);
-    // The bound on the file's size.
+    // The limit on the file's size.
     connection.execute("SET trace_size_max = '100kB'; SET trace_threshold = 1").unwrap();
     connection
         .execute(&format!("SET trace = '{path}'; SELECT sum(id) FROM t; RESET trace; RESET trace_size_max"))
@@ -173,7 +174,7 @@ fn mistakes_are_told(connection: &Connection) {
     assert!(error(connection, "TRACE DELETE FROM t").contains("expected a query"));
     assert!(error(connection, "SET trace = 'no/such/folder/t.parquet'").contains("no folder"));
     assert!(error(connection, "TRACE SELECT 1 / 0 FROM t").contains("division"));
-    // The processor samples, or it is said what is missing, and where.
+    // The processor samples, or the error says what is missing, and where.
     connection.execute("SET trace_source = 'hardware'").unwrap();
     if let Err(unavailable) = connection.execute("TRACE SELECT sum(id) FROM t") {
         let text = unavailable.to_string();
@@ -183,6 +184,6 @@ fn mistakes_are_told(connection: &Connection) {
     connection
         .execute("SET trace_source = 'auto'; TRACE SELECT sum(id) FROM t; SET trace_source = 'software'")
         .unwrap();
-    // A failed one leaves nothing running.
+    // A failed trace leaves nothing running.
     connection.execute("TRACE SELECT 1").unwrap();
 }

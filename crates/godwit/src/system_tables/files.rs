@@ -1,4 +1,5 @@
-//! What files are, as tables: `glob`, `read_text`, `read_blob`, `sniff_csv`, `parquet_metadata` and its kin.
+//! Information about files as tables: `glob`, `read_text`, `read_blob`, `sniff_csv`, `parquet_metadata` and its
+//! variants.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ pub(super) fn functions(resolver: &Arc<FileResolver>) -> TableFunctions {
     })
 }
 
-/// Files as values.
+/// Function that returns files as values.
 struct ContentsFunction {
     resolver: Arc<FileResolver>,
     is_text: bool,
@@ -36,7 +37,7 @@ impl TableFunction for ContentsFunction {
     }
 }
 
-/// A few rows about each file.
+/// Function that returns a few rows about each file.
 struct FactsFunction {
     resolver: Arc<FileResolver>,
     facts: &'static FileFacts,
@@ -77,7 +78,7 @@ fn texts(paths: &[String]) -> Vec<&str> {
     paths.iter().map(String::as_str).collect()
 }
 
-/// The paths that a call begins with, and options by name.
+/// Splits arguments into the leading paths, and options by name.
 fn paths_and_options(
     name: &str,
     arguments: &[Argument],

@@ -1,4 +1,4 @@
-//! How much segments are read, their forms in memory, and the changes made by adaptive compression.
+//! How often segments are read, their forms in memory, and the changes made by adaptive compression.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

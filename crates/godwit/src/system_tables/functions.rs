@@ -1,4 +1,4 @@
-//! What functions there are.
+//! The available functions.
 
 use arrow_array::RecordBatch;
 use godwit_common::Result;
@@ -14,7 +14,7 @@ struct Call {
     name: &'static str,
     kind: &'static str,
     signature: String,
-    /// What is known of those with kernels.
+    /// Definition of a function with kernels.
     function: Option<&'static godwit_scalar::Function>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn rows(shared: &Shared) -> Result<RecordBatch> {
     ])
 }
 
-/// All of them, by name and signature.
+/// Returns all of them, by name and signature.
 fn calls(shared: &Shared) -> Vec<Call> {
     let named =
         godwit_scalar::functions().iter().flat_map(|function| function.names.iter().map(move |name| (*name, function)));

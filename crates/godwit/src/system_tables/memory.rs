@@ -1,4 +1,4 @@
-//! Who holds memory.
+//! Users of memory.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ struct Use {
     object: Option<(String, ObjectKind)>,
     tag: MemoryTag,
     bytes: u64,
-    /// The part of it in unpinned pages.
+    /// The part of it that is in unpinned pages.
     evictable_bytes: u64,
-    /// Bytes written to temporary files by the whole operator; shown in the first of its rows.
+    /// Bytes that the whole operator wrote to temporary files; shown in the first of its rows.
     spilled_bytes: u64,
 }
 
@@ -27,8 +27,8 @@ pub(super) fn rows(shared: &Shared) -> Result<RecordBatch> {
     let total = shared.memory.statistics();
     let evictable = shared.memory.evictable();
     let mut uses: Vec<Use> = Vec::new();
-    // What an operator holds its query holds too, and what a query holds the pool has handed out: rows show only what
-    // no row above them shows. The counters move on meanwhile, hence the saturation.
+    // Memory held by an operator counts as its query's as well, and a query's as the pool's. Each row only shows memory
+    // that no earlier row shows. The counters change in the meantime, hence the saturation.
     let mut unclaimed = Totals {
         tag_bytes: total.tag_bytes,
         evictable_bytes: evictable.total(),
@@ -62,7 +62,7 @@ pub(super) fn rows(shared: &Shared) -> Result<RecordBatch> {
     for object in shared.memory.objects() {
         let (bytes, evictable) = (object.memory_bytes(), evictable.of_object(&object));
         let tag = match object.kind() {
-            // Their holders were asked above.
+            // Their holders are covered above.
             ObjectKind::Query | ObjectKind::Operator | ObjectKind::Structure(_) => continue,
             ObjectKind::File | ObjectKind::FileColumn => MemoryTag::Reader,
             ObjectKind::Database
@@ -95,7 +95,7 @@ pub(super) fn rows(shared: &Shared) -> Result<RecordBatch> {
 }
 
 impl Use {
-    /// database.table.column.segment, or query.operator.structure.
+    /// Returns database.table.column.segment, or query.operator.structure.
     fn path(&self) -> Option<String> {
         match (&self.object, self.query, &self.operator) {
             (Some((path, _)), _, _) => Some(path.clone()),
@@ -113,7 +113,7 @@ impl Use {
     }
 }
 
-/// What is held.
+/// Memory held.
 #[derive(Default)]
 struct Totals {
     tag_bytes: [u64; MemoryTag::COUNT],
@@ -135,9 +135,9 @@ fn push(uses: &mut Vec<Use>, query: Option<u64>, operator: Option<String>, held:
     let mut spilled_bytes = held.spilled_bytes;
     for tag in MemoryTag::ALL {
         let bytes = held.tag_bytes[tag as usize];
-        // Looked up at a different moment.
+        // It was read at a different moment.
         let evictable_bytes = held.evictable_bytes[tag as usize].min(bytes);
-        // Spilled bytes are known without their tag; only pages of rows and columns spill in bulk.
+        // Spilled bytes have no tag; only pages of rows and columns spill in bulk.
         if bytes > 0 || (spilled_bytes > 0 && tag == MemoryTag::RowPage) {
             let spilled_bytes = std::mem::take(&mut spilled_bytes);
             let operator = operator.clone();

@@ -2,22 +2,24 @@
 //!
 //! | function | a row for each |
 //! |---|---|
-//! | `godwit_settings()` | setting, with its default and why it is what it is |
-//! | `godwit_memory()` | use of memory: by query, operator and tag, and by object, such as a segment; all rows add up
-//! to what the pool has handed out. Of `bytes`, `evictable_bytes` could be freed by dropping or writing pages that
-//! aren't in use right now |
-//! | `godwit_heat()` | segment, dictionary, delta, and column of a file: how much it was read, and in which form memory has it |
-//! | `godwit_adaptation()` | change of a segment's form: when, why, what it took and what it saves |
+//! | `godwit_settings()` | setting, with its default and the reason for its value |
+//! | `godwit_memory()` | use of memory |
+//! | `godwit_heat()` | segment, dictionary, delta, and column of a file: how often it was read, its form in memory |
+//! | `godwit_adaptation()` | change of a segment's form: when, why, its cost and its savings |
 //! | `godwit_functions()` | way to call a function, with an example |
-//! | `godwit_temp_files()` | temporary file: its size and its slots, each of which holds a spilled page of up to `slot_bytes`; NULL: one larger page |
-//! | `godwit_queries()` | query that runs or waits to be let in |
-//! | `godwit_tables()` | table of the database's own |
+//! | `godwit_temp_files()` | temporary file: its size and its slots |
+//! | `godwit_queries()` | query that runs or waits for admission |
+//! | `godwit_tables()` | table of the database itself |
 //! | `godwit_segments()` | column of a row group of such a table |
 //! | `godwit_dictionaries()` | dictionary of a text column of such a table |
-//! | `godwit_trace_header('file')` | trace, in all one: where its samples are from, how many they are |
+//! | `godwit_trace_header('file')` | trace, so one: source and number of its samples |
 //! | `godwit_trace_registry('file')` | object that had addresses while a trace was made |
 //!
-//! Functions that tell of files are in [`files`].
+//! Memory is listed by query, operator and tag, and by object, such as a segment; all rows add up to what the pool has
+//! handed out. Of `bytes`, `evictable_bytes` could be freed by dropping or writing pages that aren't in use right now.
+//! Each slot of a temporary file holds a spilled page of up to `slot_bytes`; NULL: one larger page.
+//!
+//! Functions about files are in [`files`].
 //!
 //! Rows show the state at the start of the scan.
 
@@ -43,7 +45,7 @@ use crate::session::{OwnSettings, Session};
 use crate::settings;
 use trace::{Part, TraceTable};
 
-/// The table functions of a database.
+/// Returns the table functions of a database.
 pub(crate) fn functions(shared: &Weak<Shared>, resolver: &Arc<FileResolver>) -> TableFunctions {
     let system = |rows: Rows| Arc::new(SystemTable { shared: shared.clone(), rows });
     let trace = |part| Arc::new(TraceTable { shared: shared.clone(), part });
@@ -70,7 +72,7 @@ type Rows = fn(&Shared) -> Result<RecordBatch>;
 
 /// A function without arguments.
 struct SystemTable {
-    /// The database owns the planner, which owns the functions.
+    /// Weak, since the database owns the planner, which owns the functions.
     shared: Weak<Shared>,
     rows: Rows,
 }
@@ -93,7 +95,7 @@ impl TableFunction for SystemTable {
     }
 }
 
-/// Columns of one length with their names.
+/// Builds a batch of columns of the same length, with their names.
 fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
     let columns = columns.into_iter().map(|(name, array)| (name, array, true));
     RecordBatch::try_from_iter_with_nullable(columns).map_err(|error| Error::internal(error.to_string()))

@@ -1,7 +1,7 @@
-//! Traces of memory as tables: `godwit_trace_registry('t.parquet')`, on which macros of SQL stand
+//! Memory traces as tables: `godwit_trace_registry('t.parquet')`, on which SQL macros build
 //! (crates/godwit-sql/src/trace_macros.sql).
 //!
-//! A trace is a Parquet file with a row for each sample. What its samples are of is JSON in its footer: a header, and the
+//! A trace is a Parquet file with one row per sample. JSON in its footer describes the samples: a header, and the
 //! objects that had addresses while it was made.
 
 use std::sync::{Arc, LazyLock, Weak};
@@ -17,7 +17,7 @@ use godwit_types::Value;
 
 use crate::database::Shared;
 
-/// Where the JSON is in the footer.
+/// Key of the JSON in the footer.
 const KEY: &str = "godwit.trace";
 
 /// Columns of the header, in order.
@@ -61,10 +61,10 @@ fn list_of(element: DataType) -> DataType {
     DataType::List(Arc::new(Field::new_list_field(element, true)))
 }
 
-/// What of a trace is shown.
+/// The part of a trace to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// One row: where the samples come from, and how many they are.
+    /// One row: source and number of the samples.
     Header,
     /// A row for each object.
     Objects,
@@ -78,7 +78,7 @@ impl Part {
         })
     }
 
-    /// The JSON's fields that it needs.
+    /// Returns the JSON fields that it needs.
     fn decoded(self) -> SchemaRef {
         match self {
             Part::Header => self.schema(),
@@ -112,9 +112,9 @@ impl Part {
     }
 }
 
-/// A function of the path of a trace.
+/// Function of a trace's path.
 pub(super) struct TraceTable {
-    /// The database owns the planner, which owns the functions.
+    /// Weak, since the database owns the planner, which owns the functions.
     pub(super) shared: Weak<Shared>,
     pub(super) part: Part,
 }
@@ -130,7 +130,7 @@ impl TableFunction for TraceTable {
             let shared = shared.upgrade().ok_or_else(|| Error::internal("a statement outlives its database"))?;
             part.rows(&shared, &path)
         };
-        // The file is read when the rows are: registries are long.
+        // The file is only read along with the rows: registries are long.
         ComputedTable::definition(name, &part.schema(), rows)
     }
 }

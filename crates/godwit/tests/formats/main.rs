@@ -1,6 +1,6 @@
-//! Files that older versions of Godwit wrote are read as they were left, and go on as files of the newest format.
+//! Files written by older versions of Godwit are read as they were left, and continue as files of the newest format.
 //!
-//! `format_2.godwit` was made by a version that wrote format 2, which was killed before it put the last commits from the
+//! `format_2.godwit` was made by a version that wrote format 2 and was killed before it moved the last commits from the
 //! log into the file:
 //!
 //! ```sql
@@ -17,8 +17,8 @@
 //! INSERT INTO kept (id, name) VALUES (5000, 'in the log');
 //! ```
 //!
-//! `format_5.godwit` likewise, by the last version whose parts didn't say whether they have codes, with what had another form
-//! then: runs, decimals, symbols, 32-bit unsigned numbers beside codes.
+//! `format_5.godwit` was made likewise, by the last version whose parts didn't say whether they have codes. It has data
+//! that was stored differently then: runs, decimals, symbols, 32-bit unsigned numbers beside codes.
 //!
 //! ```sql
 //! CREATE TABLE numbers AS SELECT i AS key, CAST(i / 100 AS UINTEGER) AS run, CAST(i * 7919 % 1000 AS UINTEGER) AS packed,
@@ -49,7 +49,7 @@ fn unpack(name: &str, target: &Path) {
     fs::write(target, content).unwrap();
 }
 
-/// The rows of a query, values separated by blanks.
+/// Returns the rows of a query, values separated by blanks.
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
     let options = FormatOptions::new().with_null("NULL");
     let batches = connection.query(sql).unwrap().map(|batch| batch.unwrap());
@@ -101,7 +101,7 @@ fn format_2_is_read_and_goes_on_as_the_newest() {
     {
         let connection = Database::open_with(&file, config()).unwrap().connect();
         check_rows(&connection);
-        // Rules hold as before.
+        // Rules still hold.
         for (refused, reason) in [
             ("INSERT INTO kept (id) VALUES (7)", "duplicate key"),
             ("UPDATE kept SET price = -1 WHERE id = 8", "check"),
@@ -111,7 +111,7 @@ fn format_2_is_read_and_goes_on_as_the_newest() {
             let error = connection.execute(refused).unwrap_err();
             assert!(error.message().to_lowercase().contains(&reason.to_lowercase()), "{refused}: {error}");
         }
-        // And what format 2 doesn't have comes into the same file.
+        // Features that format 2 lacks can be added to the same file.
         let script = "CREATE SCHEMA newer; CREATE SEQUENCE newer.numbers START 7;
                       CREATE TABLE newer.t (n BIGINT DEFAULT nextval('newer.numbers'), doubled BIGINT AS (n * 2));
                       INSERT INTO newer.t DEFAULT VALUES";
@@ -131,7 +131,7 @@ fn format_5_is_read_and_goes_on_as_the_newest() {
     unpack("format_5.godwit.wal.gz", &folder.path().join("old.godwit.wal"));
     assert_eq!(format_of(&file), 5);
     let config = || Config { threads: Some(2), ..Config::default() };
-    // As it is, with rows that come in the newest format, and as a file of the newest format.
+    // First as it is, then with additional rows in the newest format, then as a file of the newest format.
     for step in 0..3 {
         let connection = Database::open_with(&file, config()).unwrap().connect();
         check_encodings(&connection);

@@ -1,7 +1,7 @@
-//! Does a history obey snapshot isolation?
+//! A checker of histories for snapshot isolation.
 //!
-//! Every value is written once, and every transaction reads a row before it writes it, so that the history tells which
-//! version of a row each transaction saw, and which version each write replaced. What that says about the order of
+//! Every value is written once, and every transaction reads a row before it writes it. So the history tells which
+//! version of a row each transaction saw, and which version each write replaced. What follows for the order of
 //! snapshots (S) and commits (C) are the edges of a graph:
 //!
 //! ```text
@@ -9,9 +9,9 @@
 //! S and C of who ended ─▶ S of who began later, by the clock
 //! ```
 //!
-//! If it has no cycle, there is one order of all of them in which each transaction read what was committed before its
-//! snapshot, and nothing else. Torn reads, read skew, reads that can't be repeated and long forks are cycles. A version
-//! that two transactions replaced is a lost update; one that nobody committed is a dirty read.
+//! If it has no cycle, there is a single order of them in which each transaction read what was committed before its
+//! snapshot, and nothing else. Torn reads, read skew, non-repeatable reads and long forks are cycles. A version that
+//! two transactions replaced is a lost update; reading one that no one committed is a dirty read.
 
 use std::collections::HashMap;
 
@@ -23,18 +23,18 @@ pub enum Step {
     Write { row: usize, value: Value },
 }
 
-/// What a connection did between BEGIN and COMMIT or ROLLBACK.
+/// A connection's operations between BEGIN and COMMIT or ROLLBACK.
 #[derive(Debug, Clone)]
 pub struct Transaction {
     pub steps: Vec<Step>,
     pub is_committed: bool,
-    /// By a clock that all share: before BEGIN, and after the end.
+    /// Times by a shared clock: before BEGIN, and after the end.
     pub began: u64,
     pub ended: u64,
 }
 
 impl Transaction {
-    /// The value of a row that it saw before it wrote one of its own.
+    /// Returns the value of a row that it saw before writing its own.
     fn seen(&self, row: usize) -> Option<Value> {
         let first = self.steps.iter().find(|step| row_of(step) == row)?;
         match first {
@@ -43,7 +43,7 @@ impl Transaction {
         }
     }
 
-    /// The last value that it wrote to each row.
+    /// Returns the last value that it wrote to each row.
     fn written(&self) -> HashMap<usize, Value> {
         let writes = self.steps.iter().filter_map(|step| match step {
             Step::Write { row, value } => Some((*row, *value)),
@@ -59,9 +59,9 @@ fn row_of(step: &Step) -> usize {
     }
 }
 
-/// The writers and replacers of committed versions of rows, by value.
+/// Writers and replacers of committed versions of rows, by value.
 struct Versions {
-    /// `None`: it was there at the beginning.
+    /// `None`: the initial value.
     writers: HashMap<Value, Option<usize>>,
     replacers: HashMap<Value, usize>,
 }
@@ -83,7 +83,7 @@ impl Versions {
     }
 }
 
-/// What must come before what: snapshots have even numbers, commits odd ones.
+/// Precedence constraints: snapshots have even numbers, commits odd ones.
 struct Order {
     after: Vec<Vec<usize>>,
 }
@@ -97,7 +97,7 @@ fn commit(transaction: usize) -> usize {
 }
 
 impl Order {
-    /// A cycle, if there is one.
+    /// Returns a cycle, if there is one.
     fn cycle(&self) -> Option<Vec<usize>> {
         let mut before = vec![0; self.after.len()];
         self.after.iter().flatten().for_each(|&node| before[node] += 1);
@@ -110,7 +110,7 @@ impl Order {
                 }
             }
         }
-        // Every remaining one has a remaining predecessor.
+        // Every remaining node has a remaining predecessor.
         let mut path = vec![before.iter().position(|&count| count > 0)?];
         loop {
             let last = path[path.len() - 1];
@@ -124,7 +124,7 @@ impl Order {
     }
 }
 
-/// Reports what in a history snapshot isolation forbids. `initial` are the rows' values before it.
+/// Reports what violates snapshot isolation in a history. `initial` has the rows' initial values.
 pub fn check(initial: &[Value], transactions: &[Transaction]) -> Result<(), String> {
     let versions = Versions::of(initial, transactions)?;
     let mut order = Order { after: vec![Vec::new(); 2 * transactions.len()] };

@@ -1,4 +1,4 @@
-//! Random transactions at the same time, and a checker that knows what snapshot isolation allows.
+//! Random concurrent transactions, and a checker for snapshot isolation.
 
 mod checker;
 
@@ -14,7 +14,7 @@ const THREADS: u64 = 4;
 /// Few enough that transactions conflict.
 const ROWS: usize = 5;
 
-/// A xorshift generator: the same transactions for the same seed, however threads take turns.
+/// Xorshift generator: the same transactions for the same seed, however threads are scheduled.
 struct Random(u64);
 
 impl Random {
@@ -40,7 +40,7 @@ struct Client<'a> {
     connection: Connection,
     random: Random,
     clock: &'a AtomicU64,
-    /// The next value that isn't written elsewhere.
+    /// The next value, which isn't written anywhere else.
     next_value: Value,
 }
 
@@ -60,7 +60,7 @@ impl Client<'_> {
                 break;
             }
         }
-        // The second of two conflicting ones fails.
+        // The second of two conflicting transactions fails.
         let is_committed = ends_well && self.connection.execute("COMMIT").is_ok();
         if !is_committed {
             let _ = self.connection.execute("ROLLBACK");
@@ -68,7 +68,7 @@ impl Client<'_> {
         Transaction { steps, is_committed, began, ended: self.tick() }
     }
 
-    /// A transaction that reads all rows once.
+    /// Runs a transaction that reads all rows once.
     fn last_look(&mut self) -> Transaction {
         let began = self.tick();
         let rows = pairs(&self.connection, "SELECT id, value FROM kept ORDER BY id");
@@ -104,7 +104,7 @@ impl Client<'_> {
     }
 }
 
-/// Runs transactions on `THREADS` connections, and checkpoints beside them; returns what they did.
+/// Runs transactions on `THREADS` connections, with concurrent checkpoints; returns what they did.
 fn history(path: &Path, seed: u64, transactions: usize) -> (Vec<Value>, Vec<Transaction>) {
     let config = Config { threads: Some(2), ..Config::default() };
     let database = Database::open_with(path, config).unwrap();
@@ -135,7 +135,7 @@ fn history(path: &Path, seed: u64, transactions: usize) -> (Vec<Value>, Vec<Tran
         let threads: Vec<_> = (0..THREADS).map(client).map(|client| scope.spawn(move || run(client))).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    // The last transaction sees what is left of all.
+    // The last transaction sees the final state.
     all.push(client(THREADS).last_look());
     (initial, all)
 }
@@ -160,7 +160,7 @@ fn random_histories_in_a_file_are_snapshots() {
     (5..7).for_each(|seed| check_history(&folder.path().join(format!("{seed}.godwit")), seed, 40));
 }
 
-/// A transaction among others: `began` and `ended` say which of them were there at the same time.
+/// Creates a transaction; `began` and `ended` determine with which others it overlaps.
 fn transaction(began: u64, ended: u64, steps: &[Step]) -> Transaction {
     Transaction { steps: steps.to_vec(), is_committed: true, began, ended }
 }
@@ -173,7 +173,7 @@ fn write(row: usize, value: Value) -> Step {
     Step::Write { row, value }
 }
 
-/// The checker's verdict on a history of two rows with the values -1 and -2.
+/// Returns the checker's verdict on a history of two rows with the values -1 and -2.
 fn verdict(transactions: &[Transaction]) -> String {
     check(&[-1, -2], transactions).map_or_else(|complaint| complaint, |()| "fine".into())
 }

@@ -1,4 +1,4 @@
-//! The files that the corpus reads, most of them Parquet: small, and the same in every run.
+//! The corpus' input files, most of them Parquet: small, and the same in every run.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,11 +14,11 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-/// Rows of `numbers.parquet`, in four row groups.
+/// Number of rows of `numbers.parquet`, in four row groups.
 const ROWS: i64 = 10_000;
 const ROW_GROUP_ROWS: usize = 3_000;
 
-/// If it is set, the files go into the folder that it names, and stay there: for `verify_corpus.py`.
+/// Environment variable with a folder in which the files are created and kept: for `verify_corpus.py`.
 const KEEP_VARIABLE: &str = "GODWIT_CORPUS_DATA";
 
 /// A folder with the files.
@@ -45,7 +45,7 @@ impl Folder {
     }
 }
 
-/// Text files with what makes reading them difficult.
+/// Text files that are difficult to read.
 const TEXTS: [(&str, &str); 16] = [
     (
         "people.csv",
@@ -96,7 +96,7 @@ fn fill(folder: &Path) {
     fs::write(folder.join("garbage.parquet"), b"This is no Parquet file, although it is called one.")
         .expect("the folder is writable");
     fs::write(folder.join("nothing.parquet"), b"").expect("the folder is writable");
-    // The magic numbers and the footer are whole, the pages are not.
+    // The magic numbers and the footer are intact, the pages are not.
     let mut damaged = bytes.clone();
     let footer_bytes = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().expect("four bytes")) as usize;
     let pages_end = bytes.len() - 8 - footer_bytes;
@@ -115,7 +115,7 @@ fn write(path: &Path, batch: &RecordBatch) {
     writer.close().expect("the disk has room");
 }
 
-/// 10,000 rows that follow from `id`, with NULLs at different places in each column.
+/// Returns 10,000 rows derived from `id`, with NULLs at different places in each column.
 fn numbers() -> RecordBatch {
     let unless = |id: i64, period: i64| id % period != 0;
     let ids = || 0..ROWS;
@@ -145,7 +145,7 @@ fn numbers() -> RecordBatch {
     ])
 }
 
-/// Four rows: the least value of each type, the greatest, an ordinary one, NULL.
+/// Returns four rows: the least value of each type, the greatest, an ordinary one, NULL.
 fn types() -> RecordBatch {
     let decimal = |digits: u8, scale: i8, ordinary: i128| -> ArrayRef {
         let most = 10_i128.pow(u32::from(digits)) - 1;

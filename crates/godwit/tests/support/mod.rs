@@ -1,8 +1,8 @@
 //! Runs the corpus: the SQL tests as text in `tests/sql`, see [`script`].
 //!
-//! A *world* is a configuration in which the whole corpus runs; results must not depend on it. Each file gets a database
-//! of its own. `$data` in a file stands for the folder that [`data`] fills. Expected results come from DuckDB, see
-//! `tests/duckdb/verify_corpus.py`; what DuckDB answers otherwise is marked `skipif duckdb`.
+//! A *world* is a configuration in which the whole corpus runs; results must not depend on it. Each file gets its own
+//! database. `$data` in a file stands for the folder that [`data`] fills. Expected results come from DuckDB, see
+//! `tests/duckdb/verify_corpus.py`; records for which DuckDB's answer differs are marked `skipif duckdb`.
 
 mod data;
 mod script;
@@ -18,23 +18,23 @@ use godwit::{Config, Database, MemoryStatistics};
 use script::run_script;
 use session::Connected;
 
-/// What the files of a world's run did to their databases.
+/// Effects that the files of a world's run had on their databases.
 #[derive(Default)]
 pub struct Evidence {
     pub files: usize,
-    /// Pages that left memory for the disk.
+    /// Number of pages moved from memory to disk.
     pub evictions: u64,
     pub spilled_bytes: u64,
     pub reread_bytes: u64,
-    /// The most of all files.
+    /// Maximum over all files.
     pub peak_bytes: u64,
-    /// The longest batch of a result of many rows.
+    /// Length of the longest batch of a result with many rows.
     pub batch_rows_max: usize,
-    /// Files whose database has another number of workers than the world asked for.
+    /// Number of files whose database has another number of workers than the world requested.
     pub other_threads: usize,
 }
 
-/// Runs all files in a world called `label`; records marked `skipif <label>` are left out. Fails with all that differs.
+/// Runs all files in a world called `label`; skips records marked `skipif <label>`. Fails with all differences.
 pub fn run_corpus(label: &str, config: &Config) -> Evidence {
     let data = data::Folder::new();
     let mut evidence = Evidence { batch_rows_max: batch_rows_max(config, data.path()), ..Evidence::default() };
@@ -50,7 +50,7 @@ pub fn run_corpus(label: &str, config: &Config) -> Evidence {
     evidence
 }
 
-/// Runs one file on a new database; afterwards nothing may be left in its folder for intermediates.
+/// Runs one file on a new database; afterwards its folder for intermediates must be empty.
 fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &mut Evidence) -> Result<(), String> {
     let temp_directory = tempfile::tempdir().expect("a temporary folder can be made");
     let config = Config { temp_directory: Some(temp_directory.path().to_owned()), ..config.clone() };
@@ -79,7 +79,7 @@ fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &m
     outcome
 }
 
-/// The length of the longest batch when a file of 10,000 rows is read.
+/// Returns the length of the longest batch when a file of 10,000 rows is read.
 fn batch_rows_max(config: &Config, data: &Path) -> usize {
     let database = Database::open_with(":memory:", config.clone()).expect("a world's configuration is valid");
     let result = database.connect().query(&format!("FROM '{}'", data.join("numbers.parquet").display()));
@@ -87,7 +87,7 @@ fn batch_rows_max(config: &Config, data: &Path) -> usize {
     batches.map(|batch| batch.expect("the file can be read").num_rows()).max().expect("the file has rows")
 }
 
-/// The names and texts of all files. Tests run in the folder of their package, wherever they were built.
+/// Returns the names and texts of all files. Tests run in the folder of their package, wherever they were built.
 fn corpus_files() -> Vec<(String, String)> {
     let root = PathBuf::from("../../tests/sql");
     let read = |file: PathBuf| {

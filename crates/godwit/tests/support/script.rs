@@ -1,6 +1,7 @@
-//! The corpus' format, that of SQLite's sqllogictest as far as the corpus uses it (`tests/duckdb/slt.py` reads it, too).
+//! The corpus' format: that of SQLite's sqllogictest as far as the corpus uses it (`tests/duckdb/slt.py` reads it,
+//! too).
 //!
-//! A record is a run of lines that aren't empty: comments, `skipif LABEL` and `onlyif LABEL`, then one of
+//! A record is a sequence of non-empty lines: comments, `skipif LABEL` and `onlyif LABEL`, then one of
 //!
 //! ```text
 //!   statement ok           statement error PATTERN       query TYPES [rowsort]
@@ -9,7 +10,7 @@
 //!                                                        rows, values separated by blanks
 //! ```
 //!
-//! Anything else is an error, in records of other worlds and engines, too.
+//! Anything else is an error, even in records for other worlds and engines.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use std::fmt::Write;
 
 use regex::Regex;
 
-/// What records may be marked with: worlds, what several worlds have in common, and engines.
+/// Labels that records may be marked with: worlds, properties that several worlds share, and engines.
 const LABELS: [&str; 12] = [
     "default",
     "forced_spill",
@@ -39,15 +40,15 @@ pub trait Session {
     fn run(&mut self, sql: &str) -> godwit::Result<Answer>;
 }
 
-/// A result: a letter for the class of each column's type (`I`, `R`, `T`, or `?` for any), and the rows as texts.
+/// A result: a letter for the class of each column's type (`I`, `R`, `T`, or `?` for any), and the rows as text.
 #[derive(Default)]
 pub struct Answer {
     pub types: String,
     pub rows: Vec<Vec<String>>,
 }
 
-/// Runs the records of a script in their order, those for `labels` and for Godwit; ends with the first that doesn't do as
-/// it should, or isn't understood.
+/// Runs the records of a script in order, those for `labels` and for Godwit; stops at the first that fails or can't be
+/// parsed.
 pub fn run_script(session: &mut impl Session, labels: &[&str], name: &str, script: &str) -> Result<(), String> {
     assert!(labels.iter().all(|label| LABELS.contains(label)), "records couldn't name all of {labels:?}");
     let labels = &[labels, &["godwit"]].concat();
@@ -60,7 +61,7 @@ pub fn run_script(session: &mut impl Session, labels: &[&str], name: &str, scrip
     Ok(())
 }
 
-/// Runs of lines that aren't empty, with the number of the first.
+/// Splits into sequences of non-empty lines, with the number of the first line.
 fn runs_of_lines(script: &str) -> Vec<(usize, Vec<&str>)> {
     let mut runs = Vec::new();
     let mut lines = Vec::new();
@@ -75,7 +76,7 @@ fn runs_of_lines(script: &str) -> Vec<(usize, Vec<&str>)> {
 }
 
 struct Record<'a> {
-    /// The line that says what is expected, counted from 0 in the record.
+    /// Number of the line that says what is expected, counted from 0 within the record.
     at: usize,
     skipped_by: Vec<&'a str>,
     only_by: Vec<&'a str>,
@@ -90,7 +91,8 @@ enum Expected<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The record that lines make, or `None` if they are comments; or the line that isn't understood, and why.
+    /// Parses lines as a record, or `None` if they are comments. An error has the line that wasn't understood, and the
+    /// reason.
     fn parse(lines: &[&'a str]) -> Result<Option<Self>, (usize, String)> {
         let (mut skipped_by, mut only_by) = (Vec::new(), Vec::new());
         for (at, &line) in lines.iter().enumerate() {
@@ -136,7 +138,7 @@ fn label(text: &str) -> Result<&str, String> {
     LABELS.contains(&text).then_some(text).ok_or_else(|| format!("no world or engine is called '{text}'"))
 }
 
-/// The SQL text, and the rows below `----`, of the lines that follow `statement` or `query`.
+/// Splits the lines after `statement` or `query` into the SQL text and the rows below `----`.
 fn split_body<'a>(lines: &[&'a str]) -> Result<(String, Option<Vec<&'a str>>), String> {
     let end = lines.iter().position(|&line| line == "----");
     let sql = &lines[..end.unwrap_or(lines.len())];
@@ -173,7 +175,7 @@ fn are_types(types: &str) -> bool {
     !types.is_empty() && types.chars().all(|letter| "IRT?".contains(letter))
 }
 
-/// Compares a result with what a record expects; how many blanks there are doesn't matter.
+/// Compares a result with a record's expectation, ignoring the number of blanks.
 fn check(types: &str, is_sorted: bool, rows: &[&str], answer: &Answer) -> Result<(), String> {
     let is_same = |(actual, expected)| expected == '?' || actual == expected;
     if types.len() != answer.types.len() || !answer.types.chars().zip(types.chars()).all(is_same) {

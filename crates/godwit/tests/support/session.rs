@@ -1,4 +1,4 @@
-//! Connections that run the corpus' statements, and how values are written in it.
+//! Connections that run the corpus' statements, and the text form of values in the corpus.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use godwit::{Config, Connection, Database};
 
 use super::script::{Answer, Session};
 
-/// Formats what the corpus doesn't write in a way of its own.
+/// Format of values that have no special form in the corpus.
 const OPTIONS: FormatOptions<'static> = FormatOptions::new()
     .with_null("NULL")
     .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
@@ -42,7 +42,7 @@ impl Session for Connected {
     }
 }
 
-/// The number of workers that a database says it has.
+/// Returns the number of workers that a database reports.
 pub fn threads(database: &Database) -> usize {
     let result = database.connect().query("SHOW threads").expect("there is a setting 'threads'");
     let batch = result.last().expect("SHOW gives a row").expect("SHOW doesn't fail");
@@ -66,7 +66,7 @@ fn append_rows(batch: &RecordBatch, rows: &mut Vec<Vec<String>>) {
     rows.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
 }
 
-/// The values of a column as the corpus writes them.
+/// Returns the values of a column in the corpus' text form.
 fn texts(column: &dyn Array) -> Vec<String> {
     if matches!(column.data_type(), DataType::Float32 | DataType::Float64) {
         let column = arrow_cast::cast(column, &DataType::Float64).expect("a float is a double");
@@ -81,7 +81,7 @@ fn texts(column: &dyn Array) -> Vec<String> {
     (0..column.len()).map(text).collect()
 }
 
-/// Seven significant digits or six after the point, so that the order of additions doesn't matter.
+/// Formats seven significant digits or six after the decimal point, so that the order of additions doesn't matter.
 fn float_text(value: f64) -> String {
     if value.is_nan() {
         return "NaN".into();
@@ -94,11 +94,11 @@ fn float_text(value: f64) -> String {
     format!("{value:.6e}")
 }
 
-/// A database file that is closed and opened again for every statement.
+/// A database file that is closed and reopened for every statement.
 pub struct Restarting {
     pub path: PathBuf,
     pub config: Config,
-    /// Runs first each time.
+    /// Script that runs first each time.
     pub setup: String,
 }
 

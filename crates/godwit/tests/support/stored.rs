@@ -1,7 +1,8 @@
-//! The corpus on tables of a database file, whose columns are stored in one way.
+//! The corpus on tables of a database file whose columns are all stored in one way.
 //!
-//! Files that make tables do so in a database file. In files that read the corpus' Parquet files, tables with the same
-//! rows take their place. A file whose tables are all that it leaves behind runs with a restart for every statement.
+//! Corpus files that create tables do so in a database file. In those that read the corpus' Parquet files, tables with
+//! the same rows take their place. A file that leaves nothing but tables behind runs with a restart for every
+//! statement.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,15 +13,16 @@ use super::script::{Session, run_script};
 use super::session::{Connected, Restarting};
 use super::{corpus_files, data};
 
-/// The Parquet files that become tables.
+/// Parquet files that become tables.
 const TABLES: [&str; 3] = ["numbers", "types", "empty"];
-/// Where they are.
+/// Schema of these tables.
 const SCHEMA: &str = "stored";
-/// First words of statements that only change the connection, or end with it.
+/// First words of statements that only change the connection, or whose effect ends with it.
 const STATEFUL: [&str; 8] =
     ["SET ", "BEGIN", "START ", "USE ", "ATTACH ", "CREATE TEMP", "CREATE OR REPLACE TEMP", "PREPARE "];
 
-/// Runs the files that have rows in a database, stored as `encoding` says where types allow it, or else as Godwit chooses.
+/// Runs the files that have tables, on rows in a database that are stored as `encoding` says where types allow it, or
+/// else as Godwit chooses.
 pub fn run_stored(config: &Config, encoding: Option<&str>) {
     let data = data::Folder::new();
     let stored = StoredTables::new(config, data.path(), encoding);
@@ -30,7 +32,7 @@ pub fn run_stored(config: &Config, encoding: Option<&str>) {
         let script = with_tables(&text);
         let reads_tables = script != text;
         let makes_tables = begins_statement(&text, "CREATE TABLE");
-        // Files that attach databases call the first one by its name in memory.
+        // Files that attach databases refer to the first one by its name in memory.
         if (!reads_tables && !makes_tables) || begins_statement(&text, "ATTACH ") {
             continue;
         }
@@ -46,14 +48,14 @@ pub fn run_stored(config: &Config, encoding: Option<&str>) {
     assert!(files > 30 && restarted > 10, "{files} files, {restarted} with restarts");
 }
 
-/// The text of a file that reads tables where it reads Parquet files.
+/// Returns the text of a file with tables in place of Parquet files.
 fn with_tables(text: &str) -> String {
     let with_tables = |line: &str| {
         let names = TABLES.iter().flat_map(|table| ["FROM", "JOIN"].map(|before| (table, before)));
         let changed = names.fold(line.to_owned(), |line, (table, before)| {
             line.replace(&format!("{before} '$data/{table}.parquet'"), &format!("{before} {SCHEMA}.{table}"))
         });
-        // A copy reads files.
+        // COPY reads files.
         if line.starts_with("COPY") { format!("{line}\n") } else { format!("{changed}\n") }
     };
     text.lines().map(with_tables).collect()
@@ -63,10 +65,10 @@ fn begins_statement(text: &str, words: &str) -> bool {
     text.lines().any(|line| line.starts_with(words))
 }
 
-/// A database file with the tables that take the place of Parquet files.
+/// A database file with the tables that replace Parquet files.
 struct StoredTables<'a> {
     config: &'a Config,
-    /// What every connection runs first.
+    /// Script that every connection runs first.
     setup: String,
     is_forced: bool,
     folder: tempfile::TempDir,
@@ -101,7 +103,7 @@ impl<'a> StoredTables<'a> {
         Database::open_with(path, self.config.clone()).expect("the file is sound")
     }
 
-    /// Runs a script, on a copy of the tables or on a database without any.
+    /// Runs a script on a copy of the tables, or on a database without any.
     fn run(&self, name: &str, script: &str, reads_tables: bool, is_restarted: bool) -> Result<(), String> {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let path = folder.path().join("x.godwit");

@@ -1,10 +1,10 @@
-//! The runner finds what is wrong, and says where.
+//! The runner detects errors and reports where they are.
 
 use godwit::Error;
 
 use super::{Answer, Session, run_script};
 
-/// Answers each statement in the same way, and notes it.
+/// Answers each statement in the same way, and records it.
 struct Fixed {
     answer: Result<(&'static str, &'static [&'static [&'static str]]), &'static str>,
     statements: Vec<String>,
@@ -22,7 +22,7 @@ impl Session for Fixed {
 const TWO_ROWS: Fixed = Fixed { answer: Ok(("IT", &[&["2", "b  c"], &["1", "a"]])), statements: Vec::new() };
 const FAILING: Fixed = Fixed { answer: Err("no such table"), statements: Vec::new() };
 
-/// What the runner says about a script whose first line is the second of its file.
+/// Runs a script whose first line is the second of its file; returns what the runner reports.
 fn run(mut session: Fixed, script: &str) -> Result<Vec<String>, String> {
     run_script(&mut session, &["stored", "restarted"], "file.slt", &format!("\n{script}"))?;
     Ok(session.statements)
@@ -65,7 +65,7 @@ fn wrong_rows() {
     check_fails(TWO_ROWS, "query IT rowsort\nq\n----\n", "file.slt:2: 2 rows, expected 0");
 }
 
-/// The line is that of the record's `query`, also below others.
+/// The line reported is that of the record's `query`, even below other records.
 #[test]
 fn wrong_types() {
     check_fails(
@@ -105,7 +105,7 @@ fn labels() {
     check_fails(TWO_ROWS, "skipif duckdb", "file.slt:2: there is no statement or query");
 }
 
-/// Nothing is left out because the runner doesn't know it, not even where the record would be skipped.
+/// Nothing is skipped because the runner doesn't know it, even where the record itself would be skipped.
 #[test]
 fn unknown_records() {
     for line in
