@@ -90,8 +90,7 @@ impl TimeZone {
         moment.checked_add(micros)
     }
 
-    /// Casts a value to another type, with local times in this zone. Same as [`cast_value`] if neither type is a
-    /// moment.
+    /// Casts a value to another type, with local times in this zone. Without moments, the same as [`cast_value`].
     pub fn cast(&self, value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
         match (value, from, to) {
             (Value::Timestamp(moment), SqlType::TimestampTz, SqlType::Varchar) => {

@@ -22,8 +22,7 @@ fn low_bits(value: u128, ty: &SqlType) -> String {
     format!("{value:0128b}")[128 - count..].to_owned()
 }
 
-/// Returns the value of a string of bits. Leading bits that an integer lacks are zeros; more than its type has are an
-/// error.
+/// Returns the value of a string of bits. Missing leading bits of an integer are zeros; excess bits are an error.
 pub(super) fn read(bits: &str, to: &SqlType) -> Result<Value> {
     let number = |bits: &str| bits.bytes().fold(0u128, |number, bit| number << 1 | u128::from(bit == b'1'));
     if *to == SqlType::Blob {
