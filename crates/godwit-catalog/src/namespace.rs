@@ -38,8 +38,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Creates a namespace. The first database is the one that a connection starts with; an empty path is its schema
-    /// main.
+    /// Creates a namespace. The first database is where a connection starts; an empty path is its schema main.
     pub fn new(databases: Vec<(Arc<str>, Arc<Catalog>)>, path: &[Place]) -> Self {
         let (first, _) = databases.first().expect("there is a database");
         let path = match path {
