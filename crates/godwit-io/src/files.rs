@@ -67,8 +67,7 @@ pub trait Files: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns a view of the files for planning one table, which looks up each file only once; `None`: lookups cost
-    /// nothing.
+    /// Returns a view for planning one table, which looks up each file only once; `None`: lookups cost nothing.
     fn view(&self) -> Option<Arc<dyn Files>> {
         None
     }
@@ -140,8 +139,7 @@ pub trait InputFile: fmt::Debug + Send + Sync {
     /// Withdraws an announcement made by [`InputFile::will_need_all`].
     fn wont_need(&self, _ranges: &[Range<u64>]) {}
 
-    /// Returns true if each read takes some milliseconds, however short it is, so readers should announce reads well
-    /// ahead.
+    /// Returns true if each read, however short, takes some milliseconds, so reads should be announced well ahead.
     fn is_remote(&self) -> bool {
         false
     }

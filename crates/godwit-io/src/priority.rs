@@ -1,7 +1,6 @@
 //! Background threads.
 
-/// Niceness of a background thread relative to others: on a busy processor it gets about a tenth of another thread's
-/// share.
+/// Niceness of a background thread relative to others: on a busy processor, it gets about a tenth of their share.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
