@@ -92,8 +92,7 @@ impl HttpService for Client {
     }
 }
 
-/// Returns the URL to which an answer redirects. A write is redirected only if the server asks for the same request
-/// again.
+/// Returns the target of a redirect. A write is redirected only if the server asks for the same request again.
 fn redirection(method: &Method, uri: &Uri, answer: &hyper::Response<Incoming>) -> Option<Uri> {
     let is_read = method == Method::GET || method == Method::HEAD;
     let is_followed = match answer.status() {

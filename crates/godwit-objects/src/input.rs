@@ -356,8 +356,7 @@ impl Inner {
         }
     }
 
-    /// Drops a range that is read only once when its end was read; an announced range stays until its announcement is
-    /// withdrawn.
+    /// Drops a read-once range when its end was read; an announced range stays until its announcement is withdrawn.
     fn let_go(&self, fetch: &Arc<Fetch>) {
         let mut state = self.state.lock();
         let is_done =
