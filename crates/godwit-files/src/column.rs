@@ -119,8 +119,7 @@ impl ColumnReader {
         std::mem::take(&mut self.pages.reads)
     }
 
-    /// Reads rows `row .. row + rows` of the row group, or those of them at `selected` (ascending positions below
-    /// `rows`).
+    /// Reads rows `row .. row + rows` of the row group, or those at `selected` (ascending positions below `rows`).
     pub(crate) fn read(&mut self, row: usize, rows: usize, selected: Option<&[u32]>) -> Result<Vector> {
         let mut parts: Vec<Vector> = Vec::new();
         let mut selected = selected;
@@ -203,8 +202,7 @@ impl ColumnReader {
         if values == 0 {
             return Ok(Vector::null(decoding.physical, rows));
         }
-        // With NULLs, `picks` are the values of the wanted rows (a neighbour's for NULL), otherwise those of
-        // `selected`.
+        // With NULLs, `picks` are the values of the wanted rows (a neighbour's for NULL), else those of `selected`.
         let spread = validity.as_ref().map(|validity| spread_values(validity, selected));
         let picks = spread.as_deref().or(selected);
         let validity = match (validity, selected) {
@@ -535,8 +533,7 @@ fn within(flat: &Flat, range: ValueRange) -> bool {
     }
 }
 
-/// Returns true if all strings are UTF-8. `bytes` contain them and the bytes between them; if all are ASCII, this is
-/// quick.
+/// Returns true if all strings are UTF-8. `bytes` contain them and what is between; if all are ASCII, this is quick.
 fn is_utf8(bytes: &[u8], strings: &StrColumn) -> bool {
     bytes.is_ascii() || strings.iter().all(|string| string.is_ascii() || std::str::from_utf8(string).is_ok())
 }

@@ -214,8 +214,7 @@ impl ParquetFile {
         if self.is_of_any_length(row_group, column) { 2 * bytes } else { bytes }
     }
 
-    /// Returns how a column is decoded in a row group; `None`: by the Arrow reader, because of its type or its
-    /// encodings.
+    /// Returns how a column is decoded in a row group; `None`: by the Arrow reader, due to its type or encodings.
     pub(crate) fn decoding(&self, row_group: usize, column: usize) -> Option<Decoding> {
         let file_column = &self.columns[column];
         // Old writers list BIT_PACKED for levels that don't exist.
@@ -295,8 +294,7 @@ fn read_footer(file: &FileBytes, footer: Range<u64>, memory: &BufferManager) -> 
     Ok((buffer, reservation))
 }
 
-/// Adds the page index to a footer, if the file has one; `None` if the index is invalid: the file can be read without
-/// it.
+/// Adds the page index to a footer, if the file has one; `None` if the index is invalid, as it isn't required.
 fn with_page_index(file: &FileBytes, metadata: ParquetMetaData) -> Result<Option<ParquetMetaData>> {
     let metadata = guard(file, || {
         let reader = ParquetMetaDataReader::new_with_metadata(metadata);

@@ -5,8 +5,7 @@ use std::path::Path;
 use godwit_common::{Error, Result, without_secrets};
 use godwit_io::{Files, url_scheme};
 
-/// Returns the part of a path that ends with the file name's extension: that excludes a URL's question mark and what
-/// follows.
+/// Returns the part of a path that ends with the file extension, without a URL's question mark and what follows.
 pub(crate) fn name_of(path: &Path) -> &Path {
     match path.to_str().filter(|text| url_scheme(text).is_some()).and_then(|text| text.split_once('?')) {
         Some((name, _)) => Path::new(name),

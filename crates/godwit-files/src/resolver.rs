@@ -1,5 +1,4 @@
-//! Tables by path: single files, globs, and the files of a folder; their format is given by name or by the file
-//! extension.
+//! Tables by path: single files, globs, and the files of a folder; their format is given by name or file extension.
 
 use std::io;
 use std::path::{Path, PathBuf};

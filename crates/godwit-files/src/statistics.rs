@@ -78,8 +78,7 @@ pub(crate) fn row_group_bounds(file: &ParquetFile, column: usize) -> Option<Part
     Some(PartBounds { mins, maxes, nulls, rows: file.row_group_rows.iter().map(|&rows| rows as u64).collect() })
 }
 
-/// Returns the bounds of a column in the pages of a row group, and the first row of each; `None` if there is no page
-/// index.
+/// Returns a column's bounds in the pages of a row group, and each page's first row; `None` without a page index.
 pub(crate) fn page_bounds(file: &ParquetFile, row_group: usize, column: usize) -> Option<(PartBounds, Vec<usize>)> {
     let file_column = &file.columns[column];
     let pages = file.chunk(row_group, column).ok()?.pages?;

@@ -1,5 +1,4 @@
-//! Decides which columns of a row group have so few distinct values that a dictionary makes them smaller, by its first
-//! rows.
+//! Decides by its first rows which columns of a row group have so few values that a dictionary makes them smaller.
 //!
 //! The values that the second half of these rows adds to those of the first show the trend: each further section of
 //! rows is assumed to add fewer by the same factor. This tells values that recur at random from those that repeat next

@@ -10,8 +10,7 @@ use godwit_io::{Files, NewFile};
 
 use crate::local::check_reachable;
 
-/// A file that appears under its name once it is complete. If it is dropped before [`OutputFile::commit`], it never
-/// existed.
+/// A file that appears under its name once it is complete. Dropped before [`OutputFile::commit`], it never existed.
 pub struct OutputFile {
     file: Box<dyn NewFile>,
     path: PathBuf,

@@ -30,8 +30,7 @@ const ROW_GROUP_BYTES: usize = 64 << 20;
 /// Lower bound on the size of a row group: smaller ones compress badly and make long footers.
 const ROW_GROUP_BYTES_MIN: usize = 2 << 20;
 
-/// Rows by which columns are judged before the first row group is encoded, see [`DistinctValues`]. They are held until
-/// then.
+/// Rows by which columns are judged before the first row group is encoded; held until then. See [`DistinctValues`].
 const JUDGED_ROWS: usize = 16_384;
 
 /// Memory of a finished column chunk in the footer: its location, statistics and page index.

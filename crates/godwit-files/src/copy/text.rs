@@ -105,8 +105,7 @@ impl TextWriter {
         self.file.lock().file.write_all(&stored).map_err(|error| write_error(&error))
     }
 
-    /// Writes whole rows, each preceded by its separator. The first row of the file has none, so its separator is cut
-    /// off.
+    /// Writes whole rows, each preceded by its separator, which is cut off in the first row of the file.
     fn write_rows(&self, text: &[u8], separator_bytes: usize) -> Result<()> {
         let compressed = |text: &[u8]| {
             let mut stored = Vec::new();

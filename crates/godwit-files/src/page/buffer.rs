@@ -32,8 +32,7 @@ impl PageBuffer {
         Ok(Self { bytes: Vec::with_capacity(capacity), _memory: memory })
     }
 
-    /// Returns room for exactly `bytes` bytes of arbitrary content: in one of `spare` if it is large enough, otherwise
-    /// new.
+    /// Returns room for exactly `bytes` bytes of arbitrary content: in one of `spare` if large enough, otherwise new.
     fn take(spare: &mut SpareBuffers, bytes: usize, memory: &BufferManager) -> Result<Self> {
         let mut buffer = match spare.0.pop().filter(|spare| spare.bytes.capacity() >= bytes) {
             Some(spare) => spare,

@@ -20,8 +20,7 @@ use super::{Codec, PageHeader};
 /// Smaller pages decompress in less time than it takes to map memory for them.
 const PAGE_BYTES_MIN: usize = 32 * 1024;
 
-/// A page that takes more than this share of the limit isn't kept: it would evict all others, and soon be evicted
-/// itself.
+/// A page that takes more than this share of the limit isn't kept: it would evict all others, and soon be evicted.
 const PAGE_SHARE_MIN: u64 = 16;
 
 /// Sampling step: one in this many pages of fast codecs is kept on its first reading. TPC-H's queries from Snappy at

@@ -134,7 +134,7 @@ fn read_all(mut decoder: impl Read, output: &mut [u8]) -> std::io::Result<usize>
     Ok(written)
 }
 
-/// Decompresses Brotli with the standard's windows of up to 16 MiB: in its large-window form, a file could ask for a
+/// Decompresses Brotli with the standard's windows of up to 16 MiB: with large windows, a file could ask for a
 /// gibibyte.
 fn brotli(input: &[u8], output: &mut [u8]) -> std::result::Result<usize, &'static str> {
     let allocator = StandardAlloc::default;

@@ -433,8 +433,7 @@ fn decompress(codec: &mut Codec, header: &PageHeader, stored: &[u8], target: &mu
     }
 }
 
-/// Returns the part of a page to be decompressed, and its target; uncompressed parts are copied. `None` if nothing is
-/// left.
+/// Returns the part of a page to decompress, and its target; uncompressed parts are copied. `None` if nothing is left.
 fn compressed_part<'a>(
     header: &PageHeader,
     stored: &'a [u8],

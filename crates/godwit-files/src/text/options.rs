@@ -1,5 +1,4 @@
-//! Options of text files: `(FORMAT csv, DELIMITER ';', HEADER)`, `read_csv('x', delim = ';')`. [`OPTIONS`] lists all of
-//! them.
+//! Options of text files: `(FORMAT csv, DELIMITER ';', HEADER)`, `read_csv('x', delim = ';')`. All are in [`OPTIONS`].
 
 use std::path::Path;
 

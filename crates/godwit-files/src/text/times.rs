@@ -108,8 +108,7 @@ pub(super) fn day(text: &[u8], form: DayForm) -> Option<i32> {
     if parts.rest.is_empty() { parts.day(form) } else { None }
 }
 
-/// Parses a moment: a date of a form, a blank or a `T`, a time of day. Microseconds since 1970; in UTC if there is a
-/// zone.
+/// Parses a moment: a date of a form, a blank or `T`, a time of day. Microseconds since 1970; in UTC if it has a zone.
 pub(super) fn moment(text: &[u8], form: DayForm) -> Option<Moment> {
     let parts = DayParts::of(text)?;
     let clock = MomentClock::of(parts.rest)?;

@@ -1,5 +1,4 @@
-//! Files of some hundred bytes with contents that no writer would produce: they must give clear errors and take little
-//! memory.
+//! Files of some hundred bytes that no writer would produce: they must give clear errors and take little memory.
 
 use super::*;
 

@@ -1,5 +1,4 @@
-//! Finds the values of flat JSON objects: texts without escapes, numbers, literals. Everything else is left to Arrow's
-//! decoder.
+//! Finds the values of flat JSON objects: texts without escapes, numbers, literals. Arrow's decoder handles the rest.
 //!
 //! Most objects of a file have the same keys in the same order, so each key is first compared with the one that came
 //! next last time.
@@ -97,8 +96,7 @@ impl FlatObjects {
         Fields { bytes, places, places_per_record, place: 2 * column, quote: None, nulls: Nulls::default() }
     }
 
-    /// Finds the next objects from `at`, and returns where the one after them begins; `None` if not all of them are
-    /// flat.
+    /// Finds the next objects from `at`, and returns where the one after them begins; `None` if any isn't flat.
     pub(super) fn find(&mut self, bytes: &[u8], at: usize, objects_max: usize) -> Option<usize> {
         self.places.clear();
         self.objects = 0;
@@ -210,8 +208,7 @@ impl Value {
         Some(Self { kind, end: at + length })
     }
 
-    /// Returns where the characters of a value at `at` begin, and a byte after their end, as a column of `form` takes
-    /// them.
+    /// Returns where the characters of a value at `at` begin, and a byte after their end, for a column of `form`.
     #[inline]
     fn place(&self, form: Form, at: usize) -> Option<(u32, u32)> {
         let is_quoted = match (self.kind, form) {

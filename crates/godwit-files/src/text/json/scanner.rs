@@ -28,8 +28,7 @@ pub(in crate::text) struct JsonScanner {
     last: Option<usize>,
 }
 
-/// Bits in which brackets and braces differ. With these set, they are all equal; so are a few other bytes, which do no
-/// harm.
+/// Bits in which brackets and braces differ. With these set, they are all equal; so are a few other, harmless bytes.
 const BRACKET_BITS: u8 = 0x26;
 const BRACKETS: u8 = 0x7f;
 
@@ -132,8 +131,7 @@ impl JsonScanner {
 mod tests {
     use super::*;
 
-    /// Returns the text without the separators of values, up to the end of the last value, read in pieces of this
-    /// length.
+    /// Returns the text without the separators of values, up to the last value's end, read in pieces of this length.
     fn values(layout: Layout, text: &str, piece: usize) -> Option<String> {
         let (mut scanner, mut bytes, mut last) = (JsonScanner::new(layout), Vec::new(), None);
         for more in text.as_bytes().chunks(piece) {
