@@ -1,9 +1,9 @@
-//! Which form of a function takes the arguments of a call.
+//! Chooses the form of a function for the arguments of a call.
 //!
-//! The form is taken whose types ask for the least change: none, then a wider type of the same family, then another type
-//! that takes the value by itself (`godwit-types`, casts of the context "implicit"). Quoted text and NULL fit everywhere;
-//! they would rather be text. Of equals the first is taken. A name may stand for several functions, which take arguments of
-//! different kinds: the length of a text, and of a list.
+//! The form is chosen whose types require the least change: none, then a wider type of the same family, then another
+//! type to which values are cast implicitly (`godwit-types`, casts of the context "implicit"). Quoted text and NULL fit
+//! everywhere; they prefer to be text. Among equals, the first form is chosen. A name may stand for several functions,
+//! which take arguments of different kinds: the length of a text, and of a list.
 
 use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::{Context, SqlType, cast_kind};
@@ -11,7 +11,7 @@ use godwit_types::{Context, SqlType, cast_kind};
 use crate::function::{Form, Forms, Function};
 use crate::library::{find, is_known};
 
-/// The function of a name that takes some arguments, and its form with their types in full: one for each argument.
+/// Returns the function of a name that takes these arguments, and its form with one type for each argument.
 pub fn choose(name: &str, arguments: &[ArgumentType<'_>]) -> Result<(&'static Function, Form), NoFunction> {
     if !is_known(name) {
         return Err(NoFunction::UnknownName);
@@ -24,7 +24,7 @@ pub fn choose(name: &str, arguments: &[ArgumentType<'_>]) -> Result<(&'static Fu
     }
 }
 
-/// The same for a NULL without a type that is a list, a map or a struct here, or an element like another argument.
+/// Retries with a type for an untyped NULL: a list, a map or a struct, or an element like another argument.
 fn with_typed_null(name: &str, arguments: &[ArgumentType<'_>]) -> Option<(&'static Function, Form)> {
     let is_null = |argument: &ArgumentType<'_>| {
         *argument.ty == SqlType::Unknown && argument.value.is_some_and(godwit_types::Value::is_null)
@@ -43,7 +43,7 @@ fn with_typed_null(name: &str, arguments: &[ArgumentType<'_>]) -> Option<(&'stat
         let mut typed = arguments.to_vec();
         typed[at].ty = &ty;
         let found = best_form(name, &typed).ok().or_else(|| with_typed_null(name, &typed));
-        // The type that was put in shows in a value, unless that is NULL.
+        // The substituted type would show in a value, unless that is NULL.
         found.filter(|(_, form)| form.strict || !matches!(ty, SqlType::Struct(_)))
     })
 }
@@ -81,13 +81,13 @@ fn in_full(form: Form, arguments: usize) -> Form {
     Form { arguments: types.unwrap_or_default(), ..form }
 }
 
-/// How much arguments have to change for a form; `None` if it doesn't take them.
+/// Returns how much the arguments must change for a form; `None` if it doesn't take them.
 pub(crate) fn change_of(form: &Form, arguments: &[ArgumentType<'_>]) -> Option<u32> {
     let types = form.types_of(arguments.len())?;
     arguments.iter().zip(types).map(|(argument, ty)| change(argument, ty)).sum()
 }
 
-/// Changes to another family count more than any number within one.
+/// Changes to another family cost more than any within one.
 const OTHER_FAMILY: u32 = 100;
 
 fn change(argument: &ArgumentType<'_>, ty: &SqlType) -> Option<u32> {
@@ -103,7 +103,7 @@ fn change(argument: &ArgumentType<'_>, ty: &SqlType) -> Option<u32> {
         return Some(if is_text && *ty == SqlType::Varchar { 0 } else { 1 });
     }
     if !fits(argument, ty) {
-        // Labels are texts, and so are the values of some types, wherever a function takes texts.
+        // Labels are texts, and so are the values of some types, wherever a function takes text.
         let is_text = matches!(from, SqlType::Enum(_) | SqlType::Json | SqlType::Bit);
         return (is_text && *ty == SqlType::Varchar).then_some(2 * OTHER_FAMILY);
     }
@@ -111,14 +111,14 @@ fn change(argument: &ArgumentType<'_>, ty: &SqlType) -> Option<u32> {
     Some(match (bits(from), bits(ty)) {
         (Some(from), Some(to)) => to.abs_diff(from) + 1,
         _ if from.is_float() && ty.is_float() || from.is_timestamp() && ty.is_timestamp() => 1,
-        // DECIMAL would rather be DOUBLE than nothing; integers would rather be decimals.
+        // DECIMAL prefers DOUBLE over other families; integers prefer decimals.
         _ if from.is_integer() && ty.is_decimal() => OTHER_FAMILY / 2,
         _ if *ty == SqlType::Double => OTHER_FAMILY,
         _ => OTHER_FAMILY + 1,
     })
 }
 
-/// Does an argument become this type by itself?
+/// True if an argument is cast to this type implicitly.
 pub(crate) fn fits(argument: &ArgumentType<'_>, ty: &SqlType) -> bool {
     argument.ty == ty || cast_kind(argument.ty, ty).is_some_and(|cast| cast.context == Context::Implicit)
 }

@@ -1,4 +1,4 @@
-//! Labels of ENUM types. Arguments tell the type: their values may be NULL.
+//! Labels of ENUM types. The type of an argument matters: its value may be NULL.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ fn of_type(arguments: &[ArgumentType<'_>], result: SqlType, value: fn(&[Arc<str>
     Some(Ok(lenient(vec![argument.ty.clone()], result, compute).total()))
 }
 
-/// Places of labels, NULL for NULL.
+/// Returns the positions of labels, NULL for NULL.
 fn places(vector: &Vector, ty: &SqlType, rows: usize) -> Result<Vec<Option<i128>>> {
     let reader = Reader::new(vector, ty)?;
     (0..rows).map(|row| Ok(reader.value(row)?.as_integer())).collect()

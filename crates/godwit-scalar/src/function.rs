@@ -1,4 +1,4 @@
-//! What there is to know of a function.
+//! The description of a function.
 
 use std::sync::Arc;
 
@@ -66,25 +66,25 @@ pub struct Function {
     pub names: &'static [&'static str],
     /// Its subject.
     pub category: Category,
-    /// What it gives, in a sentence without a subject: "The text in upper case".
+    /// Its result, in a sentence without a subject: "The text in upper case".
     pub description: &'static str,
-    /// Calls, and the texts of their values.
+    /// Calls, and their results as text.
     pub examples: Vec<(&'static str, &'static str)>,
     /// How often a call has to be evaluated.
     pub volatility: Volatility,
-    /// What it takes.
+    /// The ways to call it.
     pub forms: Vec<Forms>,
 }
 
-/// What a function takes.
+/// Ways to call a function.
 pub enum Forms {
-    /// Arguments of certain types.
+    /// With arguments of certain types.
     Typed(Form),
-    /// Whatever the function makes of the types and constants of arguments.
+    /// With whatever the function accepts, given the types and constants of the arguments.
     Chosen {
-        /// How it is called, such as `greatest(value, …)`.
+        /// The call for the documentation, such as `greatest(value, …)`.
         signature: &'static str,
-        /// The form for such arguments; `None` if it takes others.
+        /// Returns the form for such arguments; `None` if it doesn't take them.
         choose: Chooser,
     },
 }
@@ -95,24 +95,24 @@ pub type Chooser = fn(&[ArgumentType<'_>]) -> Option<Result<Form, NoFunction>>;
 /// One way to call a function.
 #[derive(Clone)]
 pub struct Form {
-    /// The types that arguments are cast to.
+    /// The types to which arguments are cast.
     pub arguments: Vec<SqlType>,
-    /// The last argument may come several times.
+    /// True if the last argument may be repeated.
     pub repeats: bool,
-    /// Type of the value.
+    /// Type of the result.
     pub result: SqlType,
-    /// NULL if an argument is NULL.
+    /// True if a NULL argument gives NULL.
     pub strict: bool,
-    /// Some arguments make it fail.
+    /// True if some arguments make it fail.
     pub may_fail: bool,
-    /// Some arguments that aren't NULL give NULL.
+    /// True if some arguments that aren't NULL give NULL.
     pub may_be_null: bool,
-    /// What computes it.
+    /// Computes the result.
     pub kernel: Arc<dyn Kernel>,
 }
 
 impl Form {
-    /// A form that gives NULL for NULL, and isn't computed for it.
+    /// Creates a form that gives NULL for NULL without computing it.
     pub(crate) fn strict(
         arguments: Vec<SqlType>,
         result: SqlType,
@@ -123,12 +123,12 @@ impl Form {
         Self { arguments, repeats: false, result, strict: true, may_fail, may_be_null, kernel }
     }
 
-    /// The same kernel for other types that lie in vectors in the same way, such as BLOB in place of VARCHAR.
+    /// Uses the same kernel for other types with the same representation in vectors, such as BLOB instead of VARCHAR.
     pub(crate) fn with_types(self, arguments: impl Into<Vec<SqlType>>, result: SqlType) -> Self {
         Self { arguments: arguments.into(), result, ..self }
     }
 
-    /// The types of so many arguments; `None` if the form takes another number.
+    /// Returns the types for this number of arguments; `None` if the form takes another number.
     pub(crate) fn types_of(&self, arguments: usize) -> Option<impl Iterator<Item = &SqlType>> {
         let fits = match self.repeats {
             true => arguments >= self.arguments.len(),
@@ -139,7 +139,7 @@ impl Form {
     }
 }
 
-/// A function that gives the same for the same arguments.
+/// Creates a function that gives the same result for the same arguments.
 pub(crate) fn function(category: Category, names: &'static [&'static str], description: &'static str) -> Function {
     let volatility = Volatility::Immutable;
     Function { names, category, description, examples: Vec::new(), volatility, forms: Vec::new() }
@@ -151,19 +151,19 @@ impl Function {
         self.names[0]
     }
 
-    /// With a call, and the text of its value; NULL is `NULL`.
+    /// Adds an example: a call, and its result as text; NULL is `NULL`.
     pub(crate) fn example(mut self, call: &'static str, value: &'static str) -> Self {
         self.examples.push((call, value));
         self
     }
 
-    /// With a form.
+    /// Adds a form.
     pub(crate) fn form(mut self, form: Form) -> Self {
         self.forms.push(Forms::Typed(form));
         self
     }
 
-    /// With forms that are made for the arguments of a call.
+    /// Adds forms that are made for the arguments of a call.
     pub(crate) fn chosen(mut self, signature: &'static str, choose: Chooser) -> Self {
         self.forms.push(Forms::Chosen { signature, choose });
         self
@@ -173,7 +173,7 @@ impl Function {
         Self { volatility, ..self }
     }
 
-    /// How it is called under a name.
+    /// Returns the signatures of its forms under a name.
     pub fn signatures(&self, name: &str) -> Vec<String> {
         let signature = |forms: &Forms| match forms {
             Forms::Typed(form) => {

@@ -1,4 +1,4 @@
-//! What computes a function over vectors, and whom it asks for memory.
+//! Kernels that compute functions over vectors, and where they get memory.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,47 +8,47 @@ use std::sync::atomic::Ordering::Relaxed;
 use godwit_common::{Error, Result, SqlState};
 use godwit_vector::Vector;
 
-/// Longest text or BLOB that a function makes, in bytes: as long as PostgreSQL's.
+/// Maximum size of a text or BLOB that a function makes, in bytes: that of PostgreSQL.
 pub const TEXT_BYTES_MAX: usize = 1 << 30;
 
 /// A function of vectors.
 pub trait Kernel: Send + Sync {
-    /// The values for arguments of `rows` (at least one) rows each, of the natural physical types of the form.
+    /// Returns the results for arguments of `rows` (at least one) rows each, in the natural physical types of the form.
     fn evaluate(&self, arguments: &[Vector], rows: usize, work: &dyn Work) -> Result<Vector>;
 }
 
-/// Memory that was granted, until it is dropped.
+/// Granted memory, held until dropped.
 pub type Lease = Box<dyn Any + Send + Sync>;
 
 /// The statement that a kernel works for.
 pub trait Work: Send + Sync {
-    /// Room for more bytes, or the error that there is none.
+    /// Reserves more bytes, or fails if there is no memory.
     fn reserve(&self, bytes: usize) -> Result<Lease>;
 
-    /// Most bytes that the texts of several rows should take: an error of the kind [`ErrorKind::Resource`] asks for fewer
-    /// rows at once. A single row may take more.
+    /// Maximum bytes that the texts of several rows should take: an error of the kind [`ErrorKind::Resource`] asks for
+    /// fewer rows at once. A single row may take more.
     ///
     /// [`ErrorKind::Resource`]: godwit_common::ErrorKind::Resource
     fn rows_bytes_max(&self) -> usize;
 
-    /// An error if the statement is to stop. Cheap: kernels ask every few microseconds to milliseconds.
+    /// Fails if the statement should stop. Cheap: kernels call it every few microseconds to milliseconds.
     fn check(&self) -> Result<()>;
 }
 
-/// Work with a bound of its own that is never stopped: constants while planning, tests.
+/// Work with a fixed memory bound that never stops: constants while planning, tests.
 pub struct Bounded {
     bytes_max: usize,
     leased_bytes: Arc<AtomicUsize>,
 }
 
 impl Bounded {
-    /// Work that may hold this number of bytes.
+    /// Creates work that may hold this number of bytes.
     pub fn new(bytes_max: usize) -> Self {
         Self { bytes_max, leased_bytes: Arc::default() }
     }
 }
 
-/// Bytes that are given back when it is dropped.
+/// Bytes that are returned on drop.
 struct BoundedLease {
     bytes: usize,
     leased_bytes: Arc<AtomicUsize>,
@@ -79,12 +79,12 @@ impl Work for Bounded {
     }
 }
 
-/// The error of rows that are to be computed in several parts.
+/// The error for rows that should be computed in several parts.
 pub(crate) fn too_heavy(bytes: usize) -> Error {
     Error::resource(format!("the texts of some rows take {bytes} bytes together"))
 }
 
-/// The error of a value that is longer than [`TEXT_BYTES_MAX`].
+/// The error for a value longer than [`TEXT_BYTES_MAX`].
 pub(crate) fn too_long() -> Error {
     Error::user(format!("the result is longer than {} bytes, which is the most that a value may have", TEXT_BYTES_MAX))
         .with_code(SqlState::PROGRAM_LIMIT_EXCEEDED)

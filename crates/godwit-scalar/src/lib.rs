@@ -1,19 +1,19 @@
-//! The scalar functions of SQL: which there are, and what computes them over vectors.
+//! The scalar functions of SQL: their descriptions, and their kernels over vectors.
 //!
 //! ```text
-//! library.rs    all functions by their names
+//! library.rs    all functions by name
 //! function.rs   Function: names, description, examples, forms     Form: types of arguments and result, a kernel
 //! choose.rs     types of arguments ──► the form that takes them
-//! kernel.rs     Kernel: vectors ──► a vector; Work: memory is asked for, and whether to go on
-//! rows/         kernels made of a Rust function of one row: types of arguments and result, NULLs, errors
+//! kernel.rs     Kernel: vectors ──► a vector; Work: grants memory, and tells whether to go on
+//! rows/         kernels made from a Rust function of one row: types of arguments and result, NULLs, errors
 //! text/ …       the functions, by subject: each file has a list of them
 //! ```
 //!
-//! Adding a function is one entry in the list of its subject: the signature comes from the Rust types of what computes a
-//! row, binding, messages, documentation and tests from the entry.
+//! Adding a function takes one entry in the list of its subject: the signature comes from the types of the Rust
+//! function that computes a row; binding, messages, documentation and tests come from the entry.
 //!
-//! Arguments come in the natural physical types of the form's argument types, and the result is expected likewise. Rows
-//! that are NULL in some argument aren't computed, and give NULL, unless a form says otherwise.
+//! Arguments have the natural physical types of the form's argument types, as must the result. Rows with a NULL
+//! argument aren't computed and give NULL, unless a form says otherwise.
 #![forbid(unsafe_code)]
 
 mod binary;

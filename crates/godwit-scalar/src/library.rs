@@ -1,4 +1,4 @@
-//! All functions by their names.
+//! All functions by name.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use crate::{binary, enumeration, json, list, number, pattern, shared, structure,
 
 struct Library {
     functions: Vec<Function>,
-    /// Places of functions by all of their names.
+    /// Indices of functions by all of their names.
     by_name: HashMap<&'static str, Vec<usize>>,
 }
 
@@ -41,13 +41,13 @@ pub fn functions() -> &'static [Function] {
     &LIBRARY.functions
 }
 
-/// The functions of a name, in lower case.
+/// Returns the functions of a name, which is in lower case.
 pub(crate) fn find(name: &str) -> impl Iterator<Item = &'static Function> + Clone {
     let places = LIBRARY.by_name.get(name).map_or(&[][..], Vec::as_slice);
     places.iter().map(|&at| &LIBRARY.functions[at])
 }
 
-/// Is there a function of this name, in lower case?
+/// True if there is a function of this name, which is in lower case.
 pub fn is_known(name: &str) -> bool {
     LIBRARY.by_name.contains_key(name)
 }

@@ -1,11 +1,11 @@
-//! The reference of all functions, as docs/functions.md has it.
+//! The reference of all functions, for docs/functions.md.
 
 use std::fmt::Write;
 
 use crate::function::{Category, Function};
 use crate::library::functions;
 
-/// The functions by subject, in Markdown.
+/// Writes the functions by subject, in Markdown.
 pub fn reference() -> String {
     let mut text = String::from(
         "# Scalar functions\n\n\

@@ -1,4 +1,4 @@
-//! Memory for what a call makes, asked for as it grows.
+//! Memory for the results of a call, reserved as they grow.
 
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer, ToByteSlice};
 use bytes::Bytes;
@@ -6,12 +6,12 @@ use godwit_common::Result;
 
 use crate::kernel::{Lease, Work, too_heavy};
 
-/// Bytes that aren't asked for: those of a few chunks of short values.
+/// Bytes that need no reservation: those of a few chunks of short values.
 const FREE_BYTES: usize = 64 << 10;
 
-/// What is granted to one growing result.
+/// The memory granted to one growing result.
 ///
-/// While a buffer is copied to grow, both its old and its new allocation are granted.
+/// While a buffer is being copied to grow, both its old and its new allocation are granted.
 pub struct Room<'w> {
     granted_bytes: usize,
     lease: Option<Lease>,
@@ -20,12 +20,12 @@ pub struct Room<'w> {
 }
 
 impl<'w> Room<'w> {
-    /// For the results of `rows` rows.
+    /// Creates room for the results of `rows` rows.
     pub fn new(rows: usize, work: &'w dyn Work) -> Self {
         Self { granted_bytes: FREE_BYTES, lease: None, rows, work }
     }
 
-    /// Room for `bytes` in all, or an error: that there is no memory, or that fewer rows should be computed at once.
+    /// Reserves `bytes` in total; fails if there is no memory, or if fewer rows should be computed at once.
     pub fn count(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.granted_bytes {
             self.replace_lease(bytes)?;
@@ -53,7 +53,7 @@ impl<'w> Room<'w> {
         if self.rows > 1 && bytes > self.work.rows_bytes_max() {
             return Err(too_heavy(bytes));
         }
-        // Half as much again, so that requests are few.
+        // Half as much again, to make few requests.
         let ample = bytes.saturating_add(bytes / 2);
         let (lease, granted_bytes) = match self.work.reserve(ample) {
             Ok(lease) => (lease, ample),
@@ -64,12 +64,12 @@ impl<'w> Room<'w> {
         Ok(())
     }
 
-    /// What was granted, to be kept as long as the result.
+    /// Returns the granted memory, to be kept as long as the result.
     pub(crate) fn into_lease(self) -> Option<Lease> {
         self.lease
     }
 
-    /// The values, which keep what was granted for as long as they live.
+    /// Returns the values, which hold the granted memory as long as they live.
     pub(crate) fn leased<T: ArrowNativeType>(self, values: Vec<T>) -> ScalarBuffer<T> {
         match self.lease {
             Some(lease) => Buffer::from(Bytes::from_owner(Leased { values, _lease: lease })).into(),
@@ -101,12 +101,12 @@ mod tests {
         let work = Bounded::new(1 << 20);
         let mut room = Room::new(1, &work);
         let mut values: Vec<i64> = Vec::new();
-        // 48,000 bytes, which are free to take.
+        // 48,000 bytes, which need no reservation.
         room.grow(&mut values, 6_000).unwrap();
         values.resize(6_000, 7);
         room.grow(&mut values, 40_000).unwrap();
         assert!(values.capacity() >= 46_000 && values.capacity() * 8 <= 1 << 20);
-        // 368,000 bytes are there; 800,000 more for the copy are too many.
+        // 368,000 bytes are available; 800,000 more for the copy are too many.
         assert_eq!(room.grow(&mut values, 94_000).unwrap_err().kind(), ErrorKind::Resource);
     }
 

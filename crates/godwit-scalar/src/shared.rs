@@ -1,4 +1,4 @@
-//! Lists, structs and maps in functions that texts have, too: `||`, `length`, `repeat`, `contains`.
+//! Lists, structs and maps in functions shared with texts: `||`, `length`, `repeat`, `contains`.
 
 use godwit_plan::ArgumentType;
 use godwit_types::{SqlType, Value};
@@ -29,7 +29,7 @@ pub(crate) fn functions() -> Vec<Function> {
     ]
 }
 
-/// `list || list`, `list || element`, `element || list`. NULL is a list, as in PostgreSQL.
+/// `list || list`, `list || element`, `element || list`. NULL counts as a list, as in PostgreSQL.
 fn concatenation(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [left, right] = arguments else { return None };
     let is_list = |argument: &ArgumentType<'_>| {
@@ -38,7 +38,7 @@ fn concatenation(arguments: &[ArgumentType<'_>]) -> Chosen {
     };
     match (left.ty.element(), right.ty.element()) {
         (None, None) => None,
-        // A list of lists takes a list as its element, unless both are lists of the same.
+        // A list of lists takes a list as its element, unless both are lists of the same type.
         (Some(outer), Some(_)) if outer == right.ty => list::list_and_element(arguments),
         (Some(_), Some(outer)) if outer == left.ty => list::element_and_list(arguments),
         _ if is_list(left) && is_list(right) => list::lists_together(arguments),
@@ -77,7 +77,7 @@ mod tests {
     use crate::function::Chooser;
     use crate::kernel::Bounded;
 
-    /// The value of a form, of texts of types.
+    /// Evaluates a form on texts cast to types.
     fn shown(choose: Chooser, arguments: &[(&str, &str)]) -> Option<String> {
         let types: Vec<SqlType> = arguments.iter().map(|(ty, _)| SqlType::from_definition(ty).unwrap()).collect();
         let given: Vec<ArgumentType<'_>> =

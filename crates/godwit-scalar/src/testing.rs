@@ -1,4 +1,4 @@
-//! Calls of functions for tests: with constants, and in vectors among other rows and NULLs.
+//! Calls of functions for tests: with constants, and in vectors between other rows and NULLs.
 
 use godwit_common::{ErrorKind, Result};
 use godwit_plan::ArgumentType;
@@ -9,7 +9,7 @@ use godwit_vector::{Data, Vector};
 use crate::function::Form;
 use crate::kernel::Bounded;
 
-/// An argument as SQL writes it: `'text'`, a number, `NULL`, `TRUE`, or `TYPE 'text'` as in `DATE '2024-02-29'`,
+/// Parses an argument as SQL writes it: `'text'`, a number, `NULL`, `TRUE`, or `TYPE 'text'` as in `DATE '2024-02-29'`,
 /// `INTEGER[] '[1, 2]'`.
 fn literal(text: &str) -> (Value, SqlType) {
     if text == "NULL" {
@@ -40,10 +40,10 @@ fn literal(text: &str) -> (Value, SqlType) {
     }
 }
 
-/// Most bytes that a test's function may make.
+/// Maximum bytes that a test's function may make.
 const BYTES_MAX: usize = 16 << 20;
 
-/// The value of a call and its type, which is the same for constants and in vectors.
+/// Returns the result of a call and its type, after checking that constants and vectors give the same.
 pub(crate) fn call(name: &str, arguments: &[&str]) -> Result<(Value, SqlType)> {
     let literals: Vec<(Value, SqlType)> = arguments.iter().map(|text| literal(text)).collect();
     let types: Vec<ArgumentType<'_>> = literals
@@ -69,7 +69,7 @@ pub(crate) fn call(name: &str, arguments: &[&str]) -> Result<(Value, SqlType)> {
     Ok((constant, form.result))
 }
 
-/// The value in the second of three rows, of which the first and the last are NULL.
+/// Evaluates the second of three rows, of which the first and the last are NULL.
 fn evaluate(form: &Form, values: &[Value], vector: impl Fn(godwit_vector::Flat, usize) -> Vector) -> Result<Value> {
     const ROWS: usize = 3;
     let vectors = values.iter().zip(&form.arguments).enumerate().map(|(at, (value, ty))| {
@@ -90,7 +90,7 @@ fn evaluate(form: &Form, values: &[Value], vector: impl Fn(godwit_vector::Flat, 
     Reader::new(&result, &form.result)?.value(1)
 }
 
-/// The value of a call as text.
+/// Returns the result of a call as text.
 pub(crate) fn shown(name: &str, arguments: &[&str]) -> String {
     match call(name, arguments) {
         Ok((Value::Null, _)) => "NULL".to_owned(),
@@ -99,7 +99,7 @@ pub(crate) fn shown(name: &str, arguments: &[&str]) -> String {
     }
 }
 
-/// The message of a call that fails.
+/// Returns the message of a call that fails.
 pub(crate) fn error_of(name: &str, arguments: &[&str]) -> String {
     match call(name, arguments) {
         Ok((value, _)) => panic!("{name}{arguments:?} is {value:?}"),

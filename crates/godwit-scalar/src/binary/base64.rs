@@ -1,4 +1,4 @@
-//! Bytes in base 64.
+//! Base64.
 
 use godwit_common::{Error, Result, SqlState};
 
@@ -7,11 +7,11 @@ use crate::rows::Writer;
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Characters of a line of mail, and the bytes that they stand for.
+/// Characters per line of mail, and the bytes that they encode.
 const LINE_CHARS: usize = 76;
 const LINE_BYTES: usize = LINE_CHARS / 4 * 3;
 
-/// Four characters for three bytes, filled up with `=`.
+/// Writes four characters for every three bytes, padded with `=`.
 pub(super) fn write(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
     out.reserve(bytes.len().div_ceil(3).saturating_mul(4))?;
     bytes.chunks(LINE_BYTES).for_each(|line| write_line(line, STANDARD, out));
@@ -20,7 +20,7 @@ pub(super) fn write(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same in lines of 76 characters.
+/// Like [`write`], in lines of 76 characters.
 pub(super) fn write_lines(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
     out.reserve(bytes.len().div_ceil(3).saturating_mul(4).saturating_add(bytes.len() / LINE_BYTES))?;
     for (at, line) in bytes.chunks(LINE_BYTES).enumerate() {
@@ -34,7 +34,7 @@ pub(super) fn write_lines(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
     Ok(())
 }
 
-/// With `-` and `_`, and without `=`.
+/// Like [`write`], with `-` and `_`, and without padding.
 pub(super) fn write_for_url(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
     out.reserve(bytes.len().div_ceil(3).saturating_mul(4))?;
     bytes.chunks(LINE_BYTES).for_each(|line| write_line(line, URL, out));
@@ -57,10 +57,10 @@ fn write_line(line: &[u8], alphabet: &[u8; 64], out: &mut Writer<'_>) {
     }
 }
 
-/// What a character stands for, in the table of all.
+/// Marks characters that encode nothing in the table of all characters.
 const NOTHING: u8 = 0xFF;
 
-/// Both alphabets are read.
+/// Values of characters, in both alphabets.
 const VALUES: [u8; 256] = {
     let mut values = [NOTHING; 256];
     let mut at = 0;
@@ -72,7 +72,7 @@ const VALUES: [u8; 256] = {
     values
 };
 
-/// The bytes of characters; blanks don't count, and the `=` at the end may be missing.
+/// Decodes characters; blanks are ignored, and the `=` at the end may be missing.
 pub(super) fn read(text: &str, out: &mut Writer<'_>) -> Result<()> {
     let (fours, _) = text.as_bytes().as_chunks::<4>();
     let mut read = 0;
@@ -88,7 +88,7 @@ pub(super) fn read(text: &str, out: &mut Writer<'_>) -> Result<()> {
     read_rest(text, read, out)
 }
 
-/// From the first group on that has other characters than those of the alphabet.
+/// Decodes from the first group that contains characters outside the alphabet.
 fn read_rest(text: &str, start: usize, out: &mut Writer<'_>) -> Result<()> {
     let (mut bits, mut count, mut padding) = (0u32, 0, 0);
     for (at, char) in text.bytes().enumerate().skip(start).filter(|(_, char)| !char.is_ascii_whitespace()) {

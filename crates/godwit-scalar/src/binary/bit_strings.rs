@@ -1,4 +1,4 @@
-//! Strings of bits: operators, lengths, counts. They are held as texts of zeros and ones.
+//! Bit strings: operators, lengths, counts. They are stored as texts of zeros and ones.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::SqlType;
@@ -69,7 +69,7 @@ fn counted(count: fn(&str) -> usize) -> Form {
     form.with_types([SqlType::Bit], SqlType::Integer)
 }
 
-/// An operator on the bits of two strings, one by one.
+/// Creates the form of an operator on two bit strings, bit by bit.
 fn of_two(operator: &'static str, apply: fn(bool, bool) -> bool) -> Form {
     let form = text::<(Text, Text), Text, _>(move |(left, right), out| {
         if left.len() != right.len() {
@@ -84,7 +84,7 @@ fn of_two(operator: &'static str, apply: fn(bool, bool) -> bool) -> Form {
     form.with_types([SqlType::Bit, SqlType::Bit], SqlType::Bit)
 }
 
-/// As many places at most as there are bits.
+/// Shifts by at most as many places as there are bits.
 fn shifted(write: fn(&str, usize, &mut Writer<'_>)) -> Form {
     let form = text::<(Text, i64), Text, _>(move |(bits, places), out| {
         let places = usize::try_from(places).map_err(|_| invalid(format!("bits can't be moved by {places} places")))?;

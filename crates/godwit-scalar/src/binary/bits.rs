@@ -1,4 +1,4 @@
-//! Single bits and bytes. Those of a byte are counted from its lowest bit, as in PostgreSQL, those of a BIT from the left.
+//! Single bits and bytes. Bits of a byte are counted from the lowest, as in PostgreSQL, those of a BIT from the left.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::SqlType;

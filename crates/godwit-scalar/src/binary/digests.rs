@@ -50,7 +50,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// What the digest of a BLOB is: PostgreSQL's `md5` gives digits, its newer functions bytes.
+/// The result for a BLOB: PostgreSQL's `md5` returns digits, its newer functions bytes.
 enum DigestOfBlob {
     Digits,
     Bytes,
@@ -62,7 +62,7 @@ fn of_bytes<D: Digest + 'static>(
     of_blob: DigestOfBlob,
 ) -> Function {
     let digits = text::<(Blob,), Text, _>(|(bytes,), out| hex::write(&D::digest(bytes), hex::LOWER, out));
-    // Digests are short: there is room for them.
+    // Digests are short: there is always room for them.
     let digits = Form { may_fail: false, ..digits };
     let bytes = match of_blob {
         DigestOfBlob::Digits => digits.clone(),
@@ -101,10 +101,10 @@ fn checksum() -> Function {
         .form(form)
 }
 
-/// Bytes of the checksum that are looked up at once.
+/// Bytes of the checksum that are looked up together.
 const SLICES: usize = 8;
 
-/// For each place in a slice and each byte there: what it adds to the checksum of the bytes behind it.
+/// For each position in a slice and each byte there: its contribution to the checksum of the bytes after it.
 static CRC_TABLES: [[u32; 256]; SLICES] = {
     const POLYNOMIAL: u32 = 0xEDB8_8320;
     let mut tables = [[0; 256]; SLICES];
@@ -155,7 +155,7 @@ fn hash(arguments: &[ArgumentType<'_>]) -> Option<std::result::Result<Form, NoFu
     Some(Ok(Form { strict: false, ..form }))
 }
 
-/// The hash of joins and groups, over all arguments; NULL is a value as any other.
+/// The hash of joins and groups, over all arguments; NULL is a value like any other.
 struct HashKernel;
 
 impl Kernel for HashKernel {

@@ -1,4 +1,4 @@
-//! Bytes as text and back.
+//! Conversion of bytes to text and back.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::SqlType;
@@ -51,7 +51,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Forms for BLOB and VARCHAR, whose bytes are taken.
+/// Forms for BLOB, and for the bytes of VARCHAR.
 fn of_bytes<O: Written + 'static>(
     write: impl Fn(&[u8], &mut Writer<'_>) -> O + Send + Sync + Copy + 'static,
 ) -> [Form; 2] {
@@ -64,7 +64,7 @@ fn of_bytes_and_format(write: fn(&[u8], &str, &mut Writer<'_>) -> Result<()>) ->
     [form.clone(), form.with_types([SqlType::Varchar, SqlType::Varchar], SqlType::Varchar)]
 }
 
-/// The bytes as a text, if they are one.
+/// Returns the bytes as text if they are valid UTF-8.
 pub(super) fn checked_text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
@@ -79,7 +79,7 @@ fn unknown_format(format: &str) -> Error {
         .with_hint("formats are hex, base64, base64pad (in one line), base64url and escape")
 }
 
-/// The formats of PostgreSQL: lines of base64 are short.
+/// Encodes in one of PostgreSQL's formats: lines of base64 are short.
 fn encode(bytes: &[u8], format: &str, out: &mut Writer<'_>) -> Result<()> {
     match () {
         () if format.eq_ignore_ascii_case("hex") => hex::write(bytes, hex::LOWER, out),
@@ -101,7 +101,7 @@ fn decode(text: &str, format: &str, out: &mut Writer<'_>) -> Result<()> {
     }
 }
 
-/// Zeros and what isn't ASCII as three octal digits behind a backslash, a backslash twice.
+/// Writes zeros and non-ASCII bytes as a backslash and three octal digits, and doubles backslashes.
 fn escape(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
     for &byte in bytes {
         match byte {
@@ -138,7 +138,7 @@ fn unescape(text: &str, out: &mut Writer<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The digits of a number, without zeros in front.
+/// Writes the digits of a number, without leading zeros.
 fn write_digits(number: u128, out: &mut Writer<'_>) {
     let digits = number.checked_ilog2().map_or(1, |bits| bits / 4 + 1);
     for at in (0..digits).rev() {

@@ -7,10 +7,10 @@ use crate::rows::Writer;
 pub(super) const LOWER: &[u8; 16] = b"0123456789abcdef";
 pub(super) const UPPER: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Bytes that are written at once.
+/// Bytes that are written together.
 const BLOCK: usize = 32;
 
-/// Two digits for each byte.
+/// Writes two digits for each byte.
 pub(super) fn write(bytes: &[u8], digits: &[u8; 16], out: &mut Writer<'_>) -> Result<()> {
     out.reserve(bytes.len().saturating_mul(2))?;
     let mut written = [0; 2 * BLOCK];
@@ -28,7 +28,7 @@ pub(super) fn value(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// The bytes of digits; of an odd number the first stands alone.
+/// Decodes digits; if their number is odd, the first one stands alone.
 pub(super) fn read(digits: &str, out: &mut Writer<'_>) -> Result<()> {
     let bytes = digits.as_bytes();
     let read = |at: usize| value(bytes[at]).ok_or_else(|| no_digit(digits, at));
@@ -42,7 +42,7 @@ pub(super) fn read(digits: &str, out: &mut Writer<'_>) -> Result<()> {
     })
 }
 
-/// The bytes of pairs of digits, with blanks anywhere between.
+/// Decodes pairs of digits, with blanks anywhere between.
 pub(super) fn read_spaced(digits: &str, out: &mut Writer<'_>) -> Result<()> {
     let mut high = None;
     for (at, digit) in digits.bytes().enumerate().filter(|(_, digit)| !digit.is_ascii_whitespace()) {

@@ -1,4 +1,4 @@
-//! UUIDs: random ones, those that begin with the time, and what they tell.
+//! UUIDs: random ones, those that begin with the time, and the fields of both.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +44,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// SipHash of a counter with a key that the system made at random: who has seen values can't tell the next.
+/// SipHash of a counter with a random key from the system: values seen so far don't reveal the next.
 struct Generator {
     key: RandomState,
     count: AtomicU64,
@@ -58,7 +58,7 @@ impl Generator {
     }
 }
 
-/// Milliseconds since 1970, then random bits.
+/// Creates UUIDs from milliseconds since 1970, then random bits.
 fn timed_uuids() -> Form {
     let generator = Generator { key: RandomState::new(), count: AtomicU64::new(0) };
     let form = text::<(), Text, _>(move |(), out| {
@@ -75,19 +75,19 @@ fn random_uuids() -> Form {
     form.with_types([], SqlType::Uuid)
 }
 
-/// Six of the bits say what the others are.
+/// Sets the six bits that tell the meaning of the others.
 fn of_version(version: u128, random: u128) -> u128 {
     const KEPT: u128 = !(0xF << 76 | 0b11 << 62);
     random & KEPT | version << 76 | 0b10 << 62
 }
 
-/// The bits of a UUID, which is held as its text.
+/// Reads the bits of a UUID, which is stored as its text.
 fn read_uuid(text: &str) -> u128 {
     let digits = text.bytes().filter_map(|digit| char::from(digit).to_digit(16));
     digits.fold(0, |bits, digit| bits << 4 | u128::from(digit))
 }
 
-/// Places of the hyphens.
+/// Positions of the hyphens.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
 fn write_uuid(value: u128, out: &mut Writer<'_>) {

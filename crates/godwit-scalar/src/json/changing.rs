@@ -1,4 +1,4 @@
-//! Other texts of the same value, and values made of several.
+//! Other texts of the same value, and values merged from several.
 
 use std::collections::{HashMap, HashSet};
 
@@ -43,7 +43,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Forms that write a value in another way.
+/// Forms that rewrite a value.
 fn changed(result: SqlType, write: fn(Node<'_>, &mut Writer<'_>) -> Result<()>) -> [Form; 2] {
     of_documents(1, |source| {
         let form = text::<(Text,), Text, _>(move |(text,), out| write(source.node(text)?, out));
@@ -51,7 +51,7 @@ fn changed(result: SqlType, write: fn(Node<'_>, &mut Writer<'_>) -> Result<()>) 
     })
 }
 
-/// Leaves blanks out.
+/// Writes a value without blanks.
 fn write_compact(text: &str, out: &mut Writer<'_>) {
     let mut rest = text;
     while let Some(end) = rest.bytes().position(|byte| byte == b'"' || byte.is_ascii_whitespace()) {
@@ -62,7 +62,7 @@ fn write_compact(text: &str, out: &mut Writer<'_>) {
     out.push_str(rest);
 }
 
-/// Spaces of a level.
+/// Spaces per level.
 const INDENT: usize = 4;
 
 fn write_pretty(text: &str, out: &mut Writer<'_>) -> Result<()> {
@@ -137,7 +137,7 @@ fn write_without_nulls(node: Node<'_>, depth: usize, out: &mut Writer<'_>) -> Re
     Ok(())
 }
 
-/// After RFC 7396.
+/// Merges according to RFC 7396.
 fn write_merged(target: Option<Node<'_>>, patch: Node<'_>, depth: usize, out: &mut Writer<'_>) -> Result<()> {
     check_depth(depth)?;
     if patch.kind() != Kind::Object {

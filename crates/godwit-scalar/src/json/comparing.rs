@@ -1,4 +1,4 @@
-//! What a value contains, and what types it has.
+//! Containment, and the types of values.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -44,7 +44,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// The type of a number.
+/// Returns the type of a number.
 pub(super) fn number_type(text: &str) -> &'static str {
     if text.parse::<u64>().is_ok() {
         "UBIGINT"
@@ -69,7 +69,7 @@ fn contains(node: Node<'_>, part: Node<'_>, depth: usize, work: &dyn Work) -> Re
     Ok(false)
 }
 
-/// Has the value itself all parts of the other?
+/// True if the value itself has all parts of the other.
 fn has_parts(node: Node<'_>, part: Node<'_>, depth: usize, work: &dyn Work) -> Result<bool> {
     check_depth(depth)?;
     if node.kind() != part.kind() {
@@ -118,7 +118,7 @@ enum Shape {
     Varchar,
     Array(Box<Shape>),
     Object(Vec<(String, Shape)>),
-    /// Values of several types.
+    /// Values of different types.
     Json,
 }
 
@@ -146,7 +146,7 @@ fn shape_of(node: Node<'_>, depth: usize, check: &dyn Fn() -> Result<()>) -> Res
                 let (key, shape) = (key.string()?.into_owned(), shape_of(value, depth + 1, check)?);
                 let place = *places.entry(key.clone()).or_insert(members.len());
                 match members.get_mut(place) {
-                    // A key that comes twice has the type of both values.
+                    // A key that occurs twice has the type of both values.
                     Some((_, known)) => *known = merged(std::mem::replace(known, Shape::Null), shape),
                     None => members.push((key, shape)),
                 }
@@ -156,7 +156,7 @@ fn shape_of(node: Node<'_>, depth: usize, check: &dyn Fn() -> Result<()>) -> Res
     })
 }
 
-/// The type of both.
+/// Returns the common type of two values.
 fn merged(one: Shape, other: Shape) -> Shape {
     use Shape::{Array, BigInt, Double, Json, Null, Object, UBigInt};
     match (one, other) {

@@ -1,6 +1,6 @@
-//! The parts of a value as JSON objects: what the rows of `json_each` and `json_tree` are made of.
+//! The parts of a value as JSON objects, from which the rows of `json_each` and `json_tree` are made.
 //!
-//! A value's number counts the values and keys before it, from 0, in the order of the text.
+//! A value's number is the count of values and keys before it, from 0, in the order of the text.
 
 use std::fmt::Write;
 
@@ -53,10 +53,10 @@ fn write_entries(node: Node<'_>, is_deep: bool, out: &mut ListWriter<'_>) -> Res
 }
 
 struct Entries<'o, 'w> {
-    /// Parts of parts, too.
+    /// True if parts of parts are included.
     is_deep: bool,
     next_id: u64,
-    /// Where the current value is.
+    /// The path of the current value.
     path: String,
     depth: usize,
     out: &'o mut ListWriter<'w>,
@@ -85,7 +85,7 @@ impl Entries<'_, '_> {
         Ok(())
     }
 
-    /// Writes a part, and its parts if they are wanted; the path ends with it, and from `outer` on again with what it is in.
+    /// Writes a part, and its parts if requested. Cuts off the path's last step, the part's, which starts at `outer`.
     fn part(&mut self, node: Node<'_>, key: &str, parent: u64, outer: usize) -> Result<()> {
         let id = self.next_id;
         self.write(node, Some(key), self.is_deep.then_some(parent), outer)?;
@@ -115,7 +115,7 @@ impl Entries<'_, '_> {
     }
 }
 
-/// The number of values and keys in a value, itself aside.
+/// Returns the number of values and keys inside a value.
 fn values_in(node: Node<'_>, depth: usize) -> Result<u64> {
     check_depth(depth)?;
     let mut count = 0;

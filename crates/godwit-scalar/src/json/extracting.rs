@@ -1,4 +1,4 @@
-//! What is at a path.
+//! Values at paths.
 
 use std::ops::RangeBounds;
 
@@ -104,7 +104,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Writes what a function gives for a value; `None` for NULL.
+/// Writes a function's result for a value; `None` for NULL.
 type Write = fn(Node<'_>, &mut Writer<'_>) -> Result<Option<()>>;
 
 fn write_json(node: Node<'_>, out: &mut Writer<'_>) -> Result<Option<()>> {
@@ -128,7 +128,7 @@ fn write_scalar(node: Node<'_>, out: &mut Writer<'_>) -> Result<Option<()>> {
     }
 }
 
-/// The name of a value's type.
+/// Returns the name of a value's type.
 pub(super) fn type_name(node: Node<'_>) -> &'static str {
     match node.kind() {
         Kind::Null => "NULL",
@@ -174,7 +174,7 @@ fn leads_somewhere(path: &Path, node: Node<'_>) -> Result<bool> {
     Ok(found)
 }
 
-/// A path to one value.
+/// Requires a path to a single value.
 fn singular(path: &Path) -> Result<&Path> {
     if path.is_plural() {
         let error = Error::user("a path with * leads to several values, but only one is possible here");
@@ -183,7 +183,7 @@ fn singular(path: &Path) -> Result<&Path> {
     Ok(path)
 }
 
-/// Which values of a document are wanted.
+/// The values of a document that a call selects.
 enum Selection {
     Constant(Path),
     /// One for each constant path.
@@ -192,7 +192,7 @@ enum Selection {
     VaryingPlace,
 }
 
-/// The first argument as a document; `None` if it is none.
+/// Returns the kind of document that the first argument is; `None` if it is none.
 fn source(arguments: &[ArgumentType<'_>]) -> Option<Source> {
     let first = arguments.first()?;
     match first.ty {
@@ -208,7 +208,7 @@ fn constant(path: &str, argument: usize) -> std::result::Result<Path, NoFunction
     })
 }
 
-/// What the arguments behind the document select, and their types; `None` if these aren't paths.
+/// Returns what the arguments after the document select, and their types; `None` if they aren't paths.
 #[allow(clippy::type_complexity, reason = "the choice of a function")]
 fn selection(behind: &[ArgumentType<'_>]) -> Option<std::result::Result<(Selection, Vec<SqlType>), NoFunction>> {
     let [second] = behind else { return of_keys(behind).map(Ok) };
@@ -234,7 +234,7 @@ fn selection(behind: &[ArgumentType<'_>]) -> Option<std::result::Result<(Selecti
     Some(chosen.map(|(selection, ty)| (selection, vec![ty])))
 }
 
-/// No path, or constant keys, each within the value of the one before.
+/// Selects by constant keys, each within the value of the previous one; by none, the document itself.
 fn of_keys(keys: &[ArgumentType<'_>]) -> Option<(Selection, Vec<SqlType>)> {
     let key = |argument: &ArgumentType<'_>| match argument.value {
         Some(Value::Text(key)) => Some(key.to_string()),
@@ -245,7 +245,7 @@ fn of_keys(keys: &[ArgumentType<'_>]) -> Option<(Selection, Vec<SqlType>)> {
     Some((Selection::Constant(path), vec![SqlType::Varchar; keys.len()]))
 }
 
-/// The form that writes the values at paths as texts, for these numbers of arguments.
+/// Returns the form that writes the values at paths as text, if the number of arguments is among `counts`.
 fn texts_at(
     arguments: &[ArgumentType<'_>],
     counts: impl RangeBounds<usize>,
@@ -303,7 +303,7 @@ fn found_at(path: &Path, source: Source, text: &str, write: Write, out: &mut Wri
     }
 }
 
-/// The form for a document and other arguments; constants among these aren't looked at again.
+/// Adapts a form to the types of a document and other arguments.
 fn with_document(form: Form, source: Source, others: Vec<SqlType>, result: SqlType) -> Form {
     let document = match source {
         Source::Json => SqlType::Json,
@@ -313,7 +313,7 @@ fn with_document(form: Form, source: Source, others: Vec<SqlType>, result: SqlTy
     form.with_types(types, result)
 }
 
-/// The form for a document and a path.
+/// Returns the form for a document and a path.
 fn at(
     arguments: &[ArgumentType<'_>],
     for_constant: impl FnOnce(Source, Path) -> Form,

@@ -1,4 +1,4 @@
-//! SQL's values as JSON.
+//! Converts SQL values to JSON.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// What is made of the arguments.
+/// The JSON value that is made from the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Value,
@@ -109,7 +109,7 @@ impl MakingKernel {
     }
 }
 
-/// A key is a text, whatever its type.
+/// Writes a key, which is text whatever its type.
 fn write_key(key: &Value, ty: &SqlType, out: &mut String) -> Result<()> {
     if key.is_null() {
         return Err(Error::user("a key of a JSON object must not be NULL").with_code(SqlState::INVALID_PARAMETER_VALUE));
@@ -154,7 +154,7 @@ fn write_value(value: &Value, ty: &SqlType, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Parts between brackets.
+/// Writes parts between brackets.
 fn write_all<P>(
     open: char,
     parts: impl Iterator<Item = P>,
@@ -171,7 +171,7 @@ fn write_all<P>(
     Ok(())
 }
 
-/// A moment after ISO 8601, as PostgreSQL has it in JSON: with `T`, and the minutes of the time zone.
+/// Writes a moment according to ISO 8601, as PostgreSQL does in JSON: with `T`, and the minutes of the time zone.
 fn moment(text: &str) -> String {
     match text.strip_suffix("+00") {
         Some(text) => format!("{}+00:00", text.replacen(' ', "T", 1)),
@@ -179,7 +179,7 @@ fn moment(text: &str) -> String {
     }
 }
 
-/// A text in quotes, with escapes where JSON asks for them.
+/// Writes a text in quotes, with the escapes that JSON requires.
 pub(super) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut written = 0;
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(shown("json_array", &["1", "'a'", "NULL"]), r#"[1,"a",null]"#);
         assert_eq!(shown("json_build_array", &[]), "[]");
         assert_eq!(shown("json_build_object", &[]), "{}");
-        // Every row needs a key, but the calls of `shown` have NULLs around.
+        // Every row needs a key, but the calls of `shown` are surrounded by NULLs.
         assert!(error_of("json_object", &["'a'", "1"]).contains("must not be NULL"));
         let key = Value::text("a\"b");
         let types = [SqlType::Varchar, SqlType::Integer];

@@ -1,17 +1,17 @@
-//! JSON, which lies in vectors as text.
+//! JSON, stored as text in vectors.
 //!
 //! ```text
 //! node.rs       a value within a JSON text: its kind, members, elements, text without escapes; nothing is built
-//! path.rs       `$.a.b[0]`, `/a/b`, a key or a place ──► the nodes that it leads to
-//! extracting.rs what is at a path
-//! changing.rs   other texts of the same value, and values made of several
+//! path.rs       `$.a.b[0]`, `/a/b`, a key or an index ──► the nodes that it leads to
+//! extracting.rs values at paths
+//! changing.rs   other texts of the same value, and values merged from several
 //! entries.rs    the parts of a value, with their paths
-//! comparing.rs  what a value contains, and what types it has
-//! making.rs     SQL's values as JSON
+//! comparing.rs  containment, and the types of values
+//! making.rs     SQL values as JSON
 //! ```
 //!
-//! What is taken out of a text keeps its form there, as in PostgreSQL. Of equal keys the first counts, as in DuckDB.
-//! Arguments may be VARCHAR as well: these are checked row by row.
+//! Extracted parts keep the form that they have in the text, as in PostgreSQL. Of equal keys, the first counts, as in
+//! DuckDB. Arguments may also be VARCHAR: these are checked row by row.
 
 mod changing;
 mod comparing;
@@ -50,7 +50,7 @@ impl Source {
     }
 }
 
-/// The form for JSON and that for VARCHAR of a function whose first arguments (`documents` of them) are JSON values.
+/// Returns the JSON and VARCHAR forms of a function whose first arguments (`documents` of them) are JSON values.
 fn of_documents(documents: usize, form: impl Fn(Source) -> Form) -> [Form; 2] {
     let of_json = form(Source::Json);
     let mut types = of_json.arguments.clone();
@@ -59,7 +59,7 @@ fn of_documents(documents: usize, form: impl Fn(Source) -> Form) -> [Form; 2] {
     [of_json.with_types(types, result), form(Source::Text)]
 }
 
-/// Longest part of a text that a message shows, in characters.
+/// Longest part of a text that a message quotes, in characters.
 const SHOWN_MAX: usize = 60;
 
 fn not_json(text: &str) -> Error {

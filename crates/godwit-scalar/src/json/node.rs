@@ -1,16 +1,16 @@
-//! A value within a JSON text that was checked.
+//! A value within a checked JSON text.
 
 use std::borrow::Cow;
 
 use godwit_common::{Error, Result, SqlState};
 
-/// A value: a part of a valid JSON text, without blanks around.
+/// A value: a part of a valid JSON text, without surrounding blanks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Node<'t> {
     text: &'t str,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Null,
@@ -21,10 +21,10 @@ pub(super) enum Kind {
     Object,
 }
 
-/// Deepest nesting that functions follow which go into all parts of a value.
+/// Maximum nesting for functions that visit all parts of a value.
 pub(super) const DEPTH_MAX: usize = 1_000;
 
-/// An error if a value is nested deeper than functions follow.
+/// Fails if a value is nested too deeply.
 pub(super) fn check_depth(depth: usize) -> Result<()> {
     if depth <= DEPTH_MAX {
         return Ok(());
@@ -34,7 +34,7 @@ pub(super) fn check_depth(depth: usize) -> Result<()> {
 }
 
 impl<'t> Node<'t> {
-    /// The value of a text that is JSON.
+    /// Returns the value of a JSON text.
     pub(super) fn new(text: &'t str) -> Self {
         Self { text: text.trim_ascii() }
     }
@@ -54,19 +54,19 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The elements of an array; none of another value.
+    /// Returns the elements of an array; none for other values.
     pub(super) fn elements(self) -> impl Iterator<Item = Node<'t>> {
         let inside = if self.kind() == Kind::Array { &self.text[1..] } else { "]" };
         Parts { rest: inside }.map(|(_, element)| element)
     }
 
-    /// The members of an object, with their keys as they are written; none of another value.
+    /// Returns the members of an object, with their keys as written; none for other values.
     pub(super) fn members(self) -> impl Iterator<Item = (Node<'t>, Node<'t>)> {
         let inside = if self.kind() == Kind::Object { &self.text[1..] } else { "}" };
         Parts { rest: inside }.filter_map(|(key, value)| key.map(|key| (key, value)))
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(super) fn member(self, key: &str) -> Result<Option<Node<'t>>> {
         for (written, value) in self.members() {
             if written.is_string(key)? {
@@ -76,7 +76,7 @@ impl<'t> Node<'t> {
         Ok(None)
     }
 
-    /// Is this the string of a text?
+    /// True if this is the string of a text.
     fn is_string(self, text: &str) -> Result<bool> {
         let inside = self.inside();
         // Escapes are longer than what they stand for.
@@ -84,12 +84,12 @@ impl<'t> Node<'t> {
         Ok(inside == text || may_have_escapes && self.string()? == text)
     }
 
-    /// What is between the quotes of a string.
+    /// Returns the text between the quotes of a string.
     fn inside(self) -> &'t str {
         &self.text[1..self.text.len() - 1]
     }
 
-    /// The text of a string, without escapes.
+    /// Returns the text of a string, without escapes.
     pub(super) fn string(self) -> Result<Cow<'t, str>> {
         let inside = self.inside();
         let Some(first) = memchr::memchr(b'\\', inside.as_bytes()) else { return Ok(Cow::Borrowed(inside)) };
@@ -106,7 +106,7 @@ impl<'t> Node<'t> {
     }
 }
 
-/// The character of an escape behind its backslash, and the bytes that it takes.
+/// Decodes an escape after its backslash; returns the character and the number of bytes.
 fn escaped(text: &str) -> Result<(char, usize)> {
     let simple = match text.as_bytes()[0] {
         b'b' => '\u{8}',
@@ -120,7 +120,7 @@ fn escaped(text: &str) -> Result<(char, usize)> {
     Ok((simple, 1))
 }
 
-/// `u` and four digits, or two of these for a character beyond.
+/// Decodes `u` and four digits, or two of these for a character beyond 16 bits.
 fn unicode(text: &str) -> Result<(char, usize)> {
     let unit = |at: usize| text.get(at..at + 4).and_then(|digits| u16::from_str_radix(digits, 16).ok());
     let units = [unit(1), text[5..].strip_prefix("\\u").and_then(|_| unit(7))];
@@ -131,7 +131,7 @@ fn unicode(text: &str) -> Result<(char, usize)> {
     }
 }
 
-/// Elements or members, behind the opening bracket.
+/// Elements or members, after the opening bracket.
 struct Parts<'t> {
     rest: &'t str,
 }
@@ -158,7 +158,7 @@ impl<'t> Iterator for Parts<'t> {
 }
 
 impl<'t> Parts<'t> {
-    /// The value that comes next.
+    /// Takes the next value.
     fn take(&mut self) -> Node<'t> {
         let (text, rest) = self.rest.split_at(value_length(self.rest.as_bytes()));
         self.rest = rest;
@@ -166,7 +166,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// The bytes of the value that a valid text begins with.
+/// Returns the length of the value at the start of a valid text, in bytes.
 fn value_length(text: &[u8]) -> usize {
     match text.first() {
         Some(b'"') => string_length(text),
@@ -193,9 +193,9 @@ fn value_length(text: &[u8]) -> usize {
     }
 }
 
-/// The bytes of a string with its quotes.
+/// Returns the length of a string with its quotes, in bytes.
 pub(super) fn string_length(text: &[u8]) -> usize {
-    // Most strings are short: their end is found before a search for it would have begun.
+    // Most strings are short: their end is found before a SIMD search would have started.
     const SHORT: usize = 16;
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
     let next = |rest: &[u8]| match rest.iter().take(SHORT).position(is_special) {

@@ -6,8 +6,8 @@
 //! | `$.a`, `$."a b"`, `$["a"]` | the member of a key |
 //! | `$[0]`, `$[-1]`, `$[#-1]` | an element, from the beginning or the end |
 //! | `$.*`, `$[*]` | all members, all elements |
-//! | `/a/0` | the member of a key or the element at a place; `~1` is `/`, `~0` is `~` |
-//! | `a` | the member of a key, whatever characters it has |
+//! | `/a/0` | the member of a key or the element at an index; `~1` is `/`, `~0` is `~` |
+//! | `a` | the member of a key, whatever characters it contains |
 //! | 0, −1 | an element |
 
 use godwit_common::{Error, Result, SqlState};
@@ -25,7 +25,7 @@ enum Step {
     Key(String),
     /// From 0, or from −1 for the last.
     Element(i64),
-    /// An element of an array, a member of an object.
+    /// An element of an array or a member of an object.
     KeyOrElement(String),
     AllMembers,
     AllElements,
@@ -45,22 +45,22 @@ impl Path {
         Ok(Self { steps })
     }
 
-    /// The path to a place in an array.
+    /// Creates the path to an index of an array.
     pub(super) fn element(at: i64) -> Self {
         Self { steps: vec![Step::Element(at)] }
     }
 
-    /// The path of keys and places, one within the other.
+    /// Creates the path of keys and indices, one within the other.
     pub(super) fn of_keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> Self {
         Self { steps: keys.into_iter().map(|key| Step::KeyOrElement(key.to_owned())).collect() }
     }
 
-    /// May it lead to several values?
+    /// True if it may lead to several values.
     pub(super) fn is_plural(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::AllMembers | Step::AllElements))
     }
 
-    /// The value that the path leads to: the first if it leads to several.
+    /// Returns the value that the path leads to: the first if it leads to several.
     pub(super) fn find<'t>(&self, node: Node<'t>) -> Result<Option<Node<'t>>> {
         let mut node = node;
         for step in &self.steps {
@@ -114,10 +114,10 @@ fn element(node: Node<'_>, at: i64) -> Option<Node<'_>> {
     node.elements().nth(at)
 }
 
-/// Most steps of a path with `$`: what follows them goes one level down for each.
+/// Maximum number of steps in a path with `$`: following them recurses once per step.
 const STEPS_MAX: usize = 1_000;
 
-/// The steps behind `$`.
+/// Parses the steps after `$`.
 fn steps(path: &str) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     let mut rest = &path[1..];
@@ -139,7 +139,7 @@ fn steps(path: &str) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// Behind a point: `*`, a key in quotes, or one that ends before the next step.
+/// Parses a step after a point: `*`, a key in quotes, or one that ends before the next step.
 fn member_step(text: &str) -> Option<(Step, &str)> {
     if let Some(behind) = text.strip_prefix('*') {
         return Some((Step::AllMembers, behind));
@@ -151,7 +151,7 @@ fn member_step(text: &str) -> Option<(Step, &str)> {
     (!key.is_empty()).then(|| (Step::Key(key.to_owned()), behind))
 }
 
-/// Behind a bracket: `*`, a place, a key in quotes.
+/// Parses a step after a bracket: `*`, an index, a key in quotes.
 fn element_step(text: &str) -> Option<(Step, &str)> {
     if text.starts_with('"') {
         let (key, behind) = quoted(text)?;
@@ -165,7 +165,7 @@ fn element_step(text: &str) -> Option<(Step, &str)> {
     place.parse().ok().map(|place| (Step::Element(place), behind))
 }
 
-/// A key in quotes; a backslash takes the meaning from the next character.
+/// Parses a key in quotes, in which a backslash escapes the next character.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut key = String::new();
     let mut chars = text[1..].chars();

@@ -1,4 +1,4 @@
-//! Aggregates of a list's elements: counts, bits, and `list_aggregate`, which takes an aggregate's name.
+//! Aggregates over the elements of a list: counts, bits, and `list_aggregate`, which takes the name of an aggregate.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// The aggregates by their names.
+/// The aggregates by name.
 const AGGREGATES: &[(&[&str], Chooser)] = &[
     (&["sum"], numbers::sum),
     (&["fsum", "sumkahan", "kahan_sum"], |list| numbers::moment(list, numbers::sum_of_floats)),
@@ -112,7 +112,7 @@ fn aggregate(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(choose(&of_list)?.map(without_second))
 }
 
-/// A kernel that leaves its second argument out.
+/// A kernel that ignores its second argument.
 struct WithoutSecond(Arc<dyn Kernel>);
 
 impl Kernel for WithoutSecond {
@@ -122,7 +122,7 @@ impl Kernel for WithoutSecond {
     }
 }
 
-/// A form with a text behind its first argument, which it leaves out.
+/// Adds a text after a form's first argument, which the form ignores.
 fn without_second(form: Form) -> Form {
     let mut arguments = form.arguments.clone();
     arguments.insert(1, SqlType::Varchar);
@@ -140,7 +140,7 @@ fn count(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &element)], SqlType::BigInt, compute).total().never_null()))
 }
 
-/// Whether one of the booleans is the sought one; for FALSE, whether none is.
+/// Returns whether one of the booleans is `sought`; for FALSE, whether none is.
 fn of_booleans(arguments: &[ArgumentType<'_>], sought: bool) -> Chosen {
     let [list] = arguments else { return None };
     let element = match open_element(list)? {
@@ -195,7 +195,7 @@ fn combined<T: Native>(
     Ok(Vector::from_values(results, call.validity_without(&nulls)))
 }
 
-/// Calls with the number of each different element of a row, by their first places; NULLs don't count.
+/// Calls `then` with the count of each distinct element of a row, by their first occurrences; NULLs don't count.
 fn counted<O>(
     lists: &Lists,
     keys: &Keys,
@@ -249,7 +249,7 @@ fn histogram(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &element)], result, histograms).total()))
 }
 
-/// Keys are in their order; without values, there is no map.
+/// Builds maps with keys in order; without values, there is no map.
 fn histograms(call: &Call<'_>) -> Result<Vector> {
     let lists = call.lists(0)?;
     let keys = call.element_keys(0, &lists)?;

@@ -1,4 +1,4 @@
-//! Lists of values and of other lists.
+//! Lists built from values and from other lists.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// One value of each of some arguments, one behind the other.
+/// Concatenates the arguments; returns the start of each, to take one value of each per row.
 fn interleaved(call: &Call<'_>) -> Result<(ArrayRef, Vec<usize>, Vec<Items>)> {
     let items = (0..call.arguments.len()).map(|at| call.items(at)).collect::<Result<Vec<_>>>()?;
     let arrays: Vec<&dyn Array> = items.iter().map(|items| items.array.as_ref()).collect();
@@ -120,7 +120,7 @@ fn push_front(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(with_element(vec![list_as(list, &element), element.clone()], element, 0, true)))
 }
 
-/// The list is one of two arguments; the element goes to its front or its end.
+/// Adds an element to the front or the end of a list, which is argument `list` of the two.
 fn with_element(types: Vec<SqlType>, element: SqlType, list: usize, is_front: bool) -> Form {
     let compute = move |call: &Call<'_>| {
         let (lists, items) = (call.lists(list)?, call.items(1 - list)?);
@@ -138,7 +138,7 @@ fn with_element(types: Vec<SqlType>, element: SqlType, list: usize, is_front: bo
     lenient(types, SqlType::list_of(element), compute).total().never_null()
 }
 
-/// `list || list`, of any number of lists.
+/// `list || list`, for any number of lists.
 pub(crate) fn lists_together(arguments: &[ArgumentType<'_>]) -> Chosen {
     let element = element_of_all(arguments).filter(|_| !arguments.is_empty())?;
     let types = arguments.iter().map(|list| list_as(list, &element)).collect();

@@ -1,4 +1,4 @@
-//! Kernels over nested values, whose types are found for each call.
+//! Kernels over nested values, whose types are determined for each call.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::function::Form;
 use crate::kernel::{Kernel, Work};
 use crate::rows::{Answer, Fixed, Strings, Values, Writer, Written, for_each_row, valid_rows, with_nulls};
 
-/// The arguments of a chunk, and how results are made of them.
+/// The arguments of a chunk, and the ways to build results.
 ///
-/// What makes a result takes a function of a row, which is called where no argument is NULL; of a lenient form, for all
+/// These take a function of a row, which is called where no argument is NULL; in a lenient form, it is called for all
 /// rows.
 pub(crate) struct Call<'a> {
     pub(crate) arguments: &'a [Vector],
@@ -59,7 +59,7 @@ fn form(
     }
 }
 
-/// A form that gives NULL for NULL.
+/// Creates a form that gives NULL for NULL.
 pub(crate) fn strict(
     types: Vec<SqlType>,
     result: SqlType,
@@ -68,7 +68,7 @@ pub(crate) fn strict(
     form(types, result, true, compute)
 }
 
-/// A form that is computed for NULL, too.
+/// Creates a form that is also computed for NULL.
 pub(crate) fn lenient(
     types: Vec<SqlType>,
     result: SqlType,
@@ -78,35 +78,35 @@ pub(crate) fn lenient(
 }
 
 impl Form {
-    /// A form that takes all values of its types.
+    /// Declares that the form never fails.
     pub(crate) fn total(self) -> Self {
         Self { may_fail: false, ..self }
     }
 
-    /// A form that gives NULL only where an argument is NULL.
+    /// Declares that the form gives NULL only where an argument is NULL.
     pub(crate) fn never_null(self) -> Self {
         Self { may_be_null: false, ..self }
     }
 }
 
 impl Call<'_> {
-    /// An argument that is a list.
+    /// Reads an argument that is a list.
     pub(crate) fn lists(&self, at: usize) -> Result<Lists> {
         Lists::of(&self.arguments[at], &self.types[at])
     }
 
-    /// The keys of an argument.
+    /// Returns the keys of an argument.
     pub(crate) fn keys(&self, at: usize) -> Result<Keys> {
         Keys::of(&self.arguments[at], &self.types[at])
     }
 
-    /// The keys of the elements of an argument that is a list.
+    /// Returns the keys of the elements of a list argument.
     pub(crate) fn element_keys(&self, at: usize, lists: &Lists) -> Result<Keys> {
         let element = self.types[at].element().expect("lists have elements");
         Keys::of_array(&lists.elements, element)
     }
 
-    /// An argument that has the type of elements.
+    /// Reads an argument of the elements' type.
     pub(crate) fn items(&self, at: usize) -> Result<Items> {
         Items::of(&self.arguments[at], &self.types[at])
     }
@@ -123,12 +123,12 @@ impl Call<'_> {
         !self.arguments[at].is_valid(row)
     }
 
-    /// The rows that are computed.
+    /// True if a row is computed.
     pub(crate) fn is_computed(&self, row: usize) -> bool {
         self.valid.as_ref().is_none_or(|valid| valid.get(row))
     }
 
-    /// Values of a fixed width.
+    /// Builds fixed-width results.
     pub(crate) fn fixed<R: Fixed, O: Answer<R::Native>>(&self, mut value: impl FnMut(usize) -> O) -> Result<Vector> {
         let mut values = vec![R::Native::default(); self.rows];
         let mut nulls = Vec::new();
@@ -144,7 +144,7 @@ impl Call<'_> {
         Ok(with_nulls(R::flat(values), self.valid.clone(), &nulls))
     }
 
-    /// Texts.
+    /// Builds texts.
     pub(crate) fn texts<O: Written>(&self, mut write: impl FnMut(usize, &mut Writer<'_>) -> O) -> Result<Vector> {
         let mut writer = Writer::new(self.rows, self.work);
         let mut nulls = Vec::new();
@@ -157,7 +157,7 @@ impl Call<'_> {
         Ok(with_nulls(Flat::Str(writer.finish()), self.valid.clone(), &nulls))
     }
 
-    /// Lists of elements of some arrays, which are counted through.
+    /// Builds lists of elements of some arrays, which are numbered consecutively.
     pub(crate) fn picked<O: Written>(
         &self,
         sources: &[&ArrayRef],
@@ -174,7 +174,7 @@ impl Call<'_> {
         picks.finish(self.result, self.validity_without(&nulls))
     }
 
-    /// One element of an array for each row, or NULL.
+    /// Takes one element of an array for each row, or NULL.
     pub(crate) fn element(&self, source: &ArrayRef, mut place: impl FnMut(usize) -> Option<usize>) -> Result<Vector> {
         let mut places: Vec<Option<u32>> = vec![None; self.rows];
         for_each_row(self.rows, self.valid.as_deref(), self.work, |row, is_valid| {
@@ -186,7 +186,7 @@ impl Call<'_> {
         from_arrow(&taken(source, &UInt32Array::from(places))?)
     }
 
-    /// The rows that aren't NULL: neither by an argument nor among `nulls`.
+    /// Returns the non-NULL rows: NULL neither by an argument nor by `nulls`.
     pub(crate) fn validity_without(&self, nulls: &[usize]) -> Option<Bitmap> {
         if nulls.is_empty() {
             return self.valid.as_deref().filter(|valid| !valid.all()).cloned();

@@ -1,4 +1,4 @@
-//! One element of a list.
+//! Single elements of a list.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// The place of a position, from 1 or from -1 at the end, among those of a list.
+/// Converts a position, from 1 or from -1 at the end, to an index within a list's elements.
 #[inline]
 pub(super) fn place(position: i64, range: &Range<usize>) -> Option<usize> {
     let distance =
@@ -67,7 +67,7 @@ fn extract(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &element), SqlType::BigInt], element, compute).total()))
 }
 
-/// A character of a text; outside of it, the empty text.
+/// The character of a text at a position; outside of it, the empty text.
 fn character(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [text, position] = arguments else { return None };
     if any_type(text) != SqlType::Varchar || !is_bigint(position) {
@@ -134,7 +134,7 @@ pub(super) fn greatest(arguments: &[ArgumentType<'_>]) -> Chosen {
     })
 }
 
-/// The place of the value that is better than all before it, and no worse than those behind it.
+/// Returns the index of the best value; the first one among equals.
 #[inline]
 fn best<'k, K: Typed>(
     typed: &'k K,

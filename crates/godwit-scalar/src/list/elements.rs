@@ -1,4 +1,4 @@
-//! Lists of elements that are made anew.
+//! Lists of newly made elements.
 
 use arrow_buffer::OffsetBuffer;
 use godwit_common::Result;
@@ -14,7 +14,7 @@ use crate::rows::{Written, for_each_row};
 /// The elements of lists, row by row.
 pub(crate) struct Elements<'w, T> {
     values: Vec<T>,
-    /// Elements that are NULL.
+    /// Indices of NULL elements.
     nulls: Vec<usize>,
     offsets: Vec<i32>,
     room: Room<'w>,
@@ -56,7 +56,7 @@ impl<T: Native> Elements<'_, T> {
 }
 
 impl Call<'_> {
-    /// Lists of elements that `make` makes.
+    /// Builds lists of elements made by `make`.
     pub(crate) fn made<T: Native, O: Written>(
         &self,
         mut make: impl FnMut(usize, &mut Elements<'_, T>) -> O,

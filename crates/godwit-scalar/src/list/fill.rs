@@ -1,4 +1,4 @@
-//! Lists with one value everywhere.
+//! Lists filled with one value.
 
 use arrow_buffer::OffsetBuffer;
 use godwit_common::{Error, Result, SqlState};
@@ -22,7 +22,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Most lengths of a list that is filled: as many as PostgreSQL's arrays have dimensions.
+/// Maximum number of dimensions of a filled list: that of PostgreSQL's arrays.
 const DIMENSIONS_MAX: usize = 6;
 
 fn fill(arguments: &[ArgumentType<'_>]) -> Chosen {
@@ -31,7 +31,7 @@ fn fill(arguments: &[ArgumentType<'_>]) -> Chosen {
     if !fits(lengths, &of_lengths) {
         return None;
     }
-    // The type says how deep the list is, so the lengths are a constant if there are several.
+    // The type gives the depth of the list, so several lengths have to be a constant.
     let dimensions = match lengths.value {
         Some(Value::List(lengths)) => lengths.len().max(1),
         _ => 1,
@@ -65,7 +65,7 @@ fn filled(call: &Call<'_>, dimensions: usize) -> Result<Vector> {
         Ok(if is_whole { lengths } else { vec![0; dimensions] })
     };
     let all = (0..call.rows).map(lengths).collect::<Result<Vec<Vec<usize>>>>()?;
-    // How many lists there are at a depth; the values are those behind the last.
+    // Number of lists at a depth; the depth after the last is that of the values.
     let count = |lengths: &[usize], depth: usize| {
         lengths[..depth].iter().fold(1_usize, |all, &length| all.saturating_mul(length))
     };

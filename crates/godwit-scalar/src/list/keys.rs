@@ -1,4 +1,4 @@
-//! Elements as keys that are equal and in order as SQL's values are.
+//! Elements as keys that compare as SQL values do.
 //!
 //! ```text
 //! booleans, integers, dates, times, floats      i64, of the same order; −0 is 0, all NaN are one
@@ -6,7 +6,7 @@
 //! texts, BLOBs, nested values                   bytes
 //! ```
 //!
-//! What compares elements is compiled three times, whatever types there are.
+//! Code that compares elements is compiled three times, however many types there are.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl Typed for StrColumn {
     }
 }
 
-/// Runs `$body` with the typed keys of one content, or of two that are of one type.
+/// Runs `$body` with the typed keys of one content, or of two of the same type.
 macro_rules! match_keys {
     ($keys:expr, $typed:ident => $body:expr) => {
         match &$keys.content {
@@ -116,12 +116,12 @@ impl Keys {
         Ok(Self { content: content(flat, ty)?, validity, stride })
     }
 
-    /// The keys of an array's elements.
+    /// Returns the keys of an array's elements.
     pub(crate) fn of_array(array: &ArrayRef, ty: &SqlType) -> Result<Self> {
         Self::of(&from_arrow(array)?, ty)
     }
 
-    /// Where the key of a row is; `None` for NULL.
+    /// Returns the index of a row's key; `None` for NULL.
     #[inline]
     pub(crate) fn place(&self, row: usize) -> Option<usize> {
         self.is_valid(row).then_some(row * self.stride)
@@ -169,7 +169,7 @@ fn content(flat: Flat, ty: &SqlType) -> Result<Content> {
     })
 }
 
-/// An integer of the same order as a float.
+/// Returns an integer with the same order as a float.
 #[inline]
 fn float_word(value: f64) -> i64 {
     let value = if value.is_nan() { f64::NAN } else { value + 0.0 };

@@ -1,4 +1,4 @@
-//! Lists and other nested values as functions read them.
+//! Lists and other nested values, as functions read them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,14 +31,14 @@ impl Items {
         Ok(Self { array: in_layout(array, &expected)?, stride, validity: vector.validity().cloned() })
     }
 
-    /// The place of a row's value in the array; `None` for NULL.
+    /// Returns the index of a row's value in the array; `None` for NULL.
     #[inline]
     pub(crate) fn place(&self, row: usize) -> Option<usize> {
         let is_valid = self.validity.as_ref().is_none_or(|validity| validity.get(row));
         is_valid.then_some(row * self.stride)
     }
 
-    /// The values of all rows, with NULLs where the argument has them.
+    /// Returns the values of all rows, with NULLs where the argument has them.
     pub(crate) fn in_rows(&self, rows: usize) -> Result<ArrayRef> {
         if self.stride == 1 && self.validity.is_none() {
             return Ok(Arc::clone(&self.array));
@@ -48,7 +48,7 @@ impl Items {
     }
 }
 
-/// The array in the layout of a type: files have others.
+/// Converts an array to the layout of a type: arrays from files have others.
 pub(crate) fn in_layout(array: ArrayRef, expected: &DataType) -> Result<ArrayRef> {
     match array.data_type() == expected {
         true => Ok(array),
@@ -60,7 +60,7 @@ pub(crate) fn taken(array: &ArrayRef, places: &UInt32Array) -> Result<ArrayRef> 
     arrow_select::take::take(array, places, None).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// Lists, arrays, or the entries of maps: where each row's elements lie among those of all rows.
+/// Lists, arrays, or the entries of maps: the range of each row's elements among those of all rows.
 pub(crate) struct Lists {
     offsets: Vec<usize>,
     stride: usize,
@@ -76,7 +76,7 @@ impl Lists {
         Ok(Self { stride, validity: items.validity, ..Self::of_array(&items.array) })
     }
 
-    /// The lists in an array.
+    /// Reads the lists in an array.
     pub(crate) fn of_array(array: &ArrayRef) -> Self {
         let (offsets, elements) = match array.data_type() {
             DataType::FixedSizeList(_, length) => {
@@ -102,14 +102,14 @@ impl Lists {
         self.validity.as_ref().is_none_or(|validity| validity.get(row))
     }
 
-    /// The places of a row's elements; of NULL, any.
+    /// Returns the range of a row's elements; an arbitrary one for NULL.
     #[inline]
     pub(crate) fn range(&self, row: usize) -> Range<usize> {
         let row = row * self.stride;
         self.offsets[row]..self.offsets[row + 1]
     }
 
-    /// The places of a row's elements; none of NULL.
+    /// Returns the range of a row's elements; an empty one for NULL.
     #[inline]
     pub(crate) fn range_or_none(&self, row: usize) -> Range<usize> {
         if self.is_valid(row) { self.range(row) } else { 0..0 }
@@ -120,24 +120,24 @@ impl Lists {
         self.range(row).len()
     }
 
-    /// The elements of all rows as a flat vector.
+    /// Returns the elements of all rows as a flat vector.
     pub(crate) fn vector(&self) -> Result<Vector> {
         from_arrow(&self.elements)
     }
 
-    /// The elements as lists themselves.
+    /// Returns the elements, which are themselves lists.
     pub(crate) fn nested(&self) -> Lists {
         Self::of_array(&self.elements)
     }
 
-    /// The keys of all rows' maps, and their values.
+    /// Returns the keys of all rows' maps, and their values.
     pub(crate) fn keys_and_values(&self) -> (&ArrayRef, &ArrayRef) {
         let entries = self.elements.as_struct();
         (entries.column(0), entries.column(1))
     }
 }
 
-/// The elements that offsets reach, with offsets that begin at zero: an array may be a part of a larger one.
+/// Returns the elements that offsets refer to, with offsets from zero: an array may be a slice of a larger one.
 fn from_zero(offsets: &[i32], elements: &ArrayRef) -> (Vec<usize>, ArrayRef) {
     let first = offsets[0];
     let offsets: Vec<usize> = offsets.iter().map(|offset| (offset - first) as usize).collect();
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::kernel::Bounded;
 
-    /// The values of a call in all rows, in text.
+    /// Returns the results of a call for all rows, as text.
     fn shown(name: &str, arguments: &[(&Vector, &SqlType)]) -> String {
         let types: Vec<ArgumentType<'_>> = arguments
             .iter()

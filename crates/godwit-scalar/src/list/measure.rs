@@ -1,4 +1,4 @@
-//! How long lists are, and how deep.
+//! Lengths and depths of lists.
 
 use std::fmt::Write;
 
@@ -67,7 +67,7 @@ fn is_empty(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &element)], SqlType::Boolean, compute).total().never_null()))
 }
 
-/// Lists, and the lists in them, down to the values.
+/// Lists, and the lists in them, down to the innermost.
 struct Levels(Vec<Lists>);
 
 impl Levels {
@@ -79,7 +79,7 @@ impl Levels {
         Ok(Self(levels))
     }
 
-    /// The lengths of the dimensions: those of the first element of each. Empty if there is no value.
+    /// Returns the lengths of the dimensions, each that of its first list. Empty if there is no value.
     fn lengths(&self, row: usize) -> Vec<usize> {
         let mut lengths = Vec::with_capacity(self.0.len());
         let mut at = Some(row);
@@ -144,7 +144,7 @@ fn bounds(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &element)], Text::TYPE, compute).total()))
 }
 
-/// The length of a dimension, which is its last position as well.
+/// The length of a dimension, which is also its last position.
 fn length_of_dimension(arguments: &[ArgumentType<'_>]) -> Chosen {
     of_dimension(arguments, |length| i32::try_from(length).unwrap_or(i32::MAX))
 }

@@ -3,14 +3,14 @@
 //! ```text
 //! types.rs     arguments of any type ──► the types of a form
 //! call.rs      a form's kernel: a chunk's arguments, and results from a function of a row
-//! lists.rs     arguments as lists: where each row's elements lie
-//! keys.rs      elements as keys, to be compared
-//! picks.rs     lists made of elements that are there ─┐
-//! elements.rs  lists made of new elements            ─┴─► a vector
+//! lists.rs     arguments as lists: the range of each row's elements
+//! keys.rs      elements as keys for comparisons
+//! picks.rs     lists of existing elements ─┐
+//! elements.rs  lists of new elements      ─┴─► a vector
 //! search.rs …  the functions, by subject
 //! ```
 //!
-//! An argument is the list or array that it is, if its elements needn't change; results are lists.
+//! Arguments stay lists or arrays if their elements needn't change; results are lists.
 
 mod aggregates;
 mod build;
@@ -65,7 +65,7 @@ fn list_function(names: &'static [&'static str], description: &'static str) -> F
     function(Category::List, names, description)
 }
 
-/// The elements of lists, and behind them the values of an argument, if there is one.
+/// Returns the elements of lists, then the values of an argument, if there is one.
 fn within_lists<'a>(lists: &'a Lists, items: Option<&'a Items>) -> Vec<&'a ArrayRef> {
     std::iter::once(&lists.elements).chain(items.map(|items| &items.array)).collect()
 }

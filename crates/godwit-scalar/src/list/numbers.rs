@@ -1,4 +1,4 @@
-//! Numbers of all elements of a list: sums, means, moments. NULLs don't count; without a value, they give NULL.
+//! Statistics of a list's elements: sums, means, moments. NULLs don't count; without values, they give NULL.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::ArgumentType;
@@ -105,7 +105,7 @@ fn exact_sum(vector: &Vector, range: std::ops::Range<usize>, ty: &SqlType) -> Re
     sum.map(Some).ok_or_else(|| out_of_range(ty))
 }
 
-/// A number of all values of a list, of which there is at least one.
+/// A statistic of all values of a list, of which there is at least one.
 type Moment = fn(&mut [f64]) -> Option<f64>;
 
 pub(super) fn moment(arguments: &[ArgumentType<'_>], moment: Moment) -> Chosen {
@@ -139,7 +139,7 @@ pub(super) fn product(values: &mut [f64]) -> Option<f64> {
     Some(values.iter().product())
 }
 
-/// The mean of a power of the distances from the mean.
+/// Returns the mean of a power of the deviations from the mean.
 fn central(values: &[f64], power: i32) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -199,7 +199,7 @@ pub(super) fn median_distance(values: &mut [f64]) -> Option<f64> {
     middle(values)
 }
 
-/// The value at a fraction of the way through the numbers in order, between two of them if it must be.
+/// The value at a fraction of the way through the sorted numbers, interpolated between two of them if necessary.
 pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [list, fraction] = arguments else { return None };
     element_of(list).filter(SqlType::is_numeric)?;
@@ -227,7 +227,7 @@ pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &SqlType::Double), SqlType::Double], SqlType::Double, compute)))
 }
 
-/// Of numbers and moments, between the two in the middle; of others, the first of these.
+/// For numbers and moments, the midpoint of the two middle values; for other types, the first of them.
 pub(super) fn median(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [list] = arguments else { return None };
     let element = element_of(list)?;

@@ -1,4 +1,4 @@
-//! Parts of lists, and lists of another length or order.
+//! Parts of lists, and lists with another length or order.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::ArgumentType;
@@ -89,14 +89,14 @@ fn slice(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(if has_step { form } else { form.total() }))
 }
 
-/// Which elements a slice takes: positions from 1, or from -1 at the end.
+/// The elements that a slice takes: positions from 1, or from -1 at the end.
 struct Bounds {
     first: i64,
     last: i64,
     step: i64,
 }
 
-/// The bounds that the arguments behind the first say.
+/// Reads the bounds from the arguments after the first.
 fn bounds(call: &Call<'_>) -> impl Fn(usize) -> Bounds + use<> {
     let (first, last) = (call.integers(1), call.integers(2));
     let step = (call.arguments.len() == 4).then(|| call.integers(3));
@@ -106,7 +106,7 @@ fn bounds(call: &Call<'_>) -> impl Fn(usize) -> Bounds + use<> {
     }
 }
 
-/// The places, from 0, that a slice takes of a list of a length.
+/// Returns the indices, from 0, that a slice takes from a list of this length.
 fn places_of(length: usize, bounds: Bounds) -> Result<impl Iterator<Item = usize>> {
     if bounds.step == 0 {
         return Err(Error::user("the step of a slice is 0").with_code(SqlState::INVALID_PARAMETER_VALUE));

@@ -1,4 +1,4 @@
-//! Lists as functions make them: from elements that are there already.
+//! Lists built from existing elements.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use super::lists::taken;
 use crate::kernel::Work;
 use crate::room::Room;
 
-/// Stands for NULL among places.
+/// Stands for NULL among indices.
 const NULL: u32 = u32::MAX;
-/// Elements between two looks at whether the statement is to stop.
+/// Elements between two checks for cancellation.
 const CHECK_ELEMENTS: usize = 64 << 10;
-/// Bytes of the place of an element and of what it is besides its own bytes.
+/// Bytes per element for its index, and for what it needs besides its own bytes.
 const PLACE_BYTES: usize = 8;
 
-/// The elements of lists, row by row, as places in an array.
+/// The elements of lists, row by row, as indices into an array.
 pub(crate) struct Picks<'w> {
     source: ArrayRef,
     places: Vec<u32>,
     has_nulls: bool,
     offsets: Vec<i32>,
     checked: usize,
-    /// Bytes of an element of the source, on average.
+    /// Average size of an element of the source, in bytes.
     element_bytes: usize,
     room: Room<'w>,
     work: &'w dyn Work,
 }
 
 impl<'w> Picks<'w> {
-    /// Of elements of several arrays, which are counted through.
+    /// Picks elements of several arrays, which are numbered consecutively.
     pub(crate) fn new(sources: &[&ArrayRef], rows: usize, work: &'w dyn Work) -> Result<Self> {
         let source = match sources {
             [source] => Arc::clone(source),
@@ -66,7 +66,7 @@ impl<'w> Picks<'w> {
         self.places.push(NULL);
     }
 
-    /// An element, or NULL.
+    /// Appends an element, or NULL.
     #[inline]
     pub(crate) fn push_or_null(&mut self, place: Option<usize>) {
         match place {
@@ -80,7 +80,7 @@ impl<'w> Picks<'w> {
         self.places.extend(places.start as u32..places.end as u32);
     }
 
-    /// The same elements several times; asks for their memory.
+    /// Appends the same elements several times; reserves memory for them.
     pub(crate) fn repeat(&mut self, places: Range<usize>, times: usize) -> Result<()> {
         self.reserve(places.len().saturating_mul(times))?;
         if places.is_empty() {
@@ -93,7 +93,7 @@ impl<'w> Picks<'w> {
         Ok(())
     }
 
-    /// The same element, or NULL, several times; asks for its memory.
+    /// Appends the same element, or NULL, several times; reserves memory for it.
     pub(crate) fn fill(&mut self, place: Option<usize>, times: usize) -> Result<()> {
         self.reserve(times)?;
         for start in (0..times).step_by(CHECK_ELEMENTS) {
@@ -137,26 +137,26 @@ impl<'w> Picks<'w> {
         Ok(())
     }
 
-    /// Where the elements of each row end, and the elements of all rows.
+    /// Returns the offsets of the rows, and the elements of all rows.
     pub(crate) fn into_parts(self) -> Result<(OffsetBuffer<i32>, ArrayRef)> {
         let elements = taken(&self.source, &places(self.places, self.has_nulls))?;
         Ok((OffsetBuffer::new(self.offsets.into()), elements))
     }
 
-    /// The lists, which are NULL where they aren't valid.
+    /// Returns the lists, with NULL where they aren't valid.
     pub(crate) fn finish(self, result: &SqlType, valid: Option<Bitmap>) -> Result<Vector> {
         let (offsets, elements) = self.into_parts()?;
         list_vector(offsets, elements, result, valid)
     }
 }
 
-/// Places in an array, where [`NULL`] stands for NULL.
+/// Converts indices, where [`NULL`] stands for NULL.
 fn places(places: Vec<u32>, has_nulls: bool) -> UInt32Array {
     let nulls = has_nulls.then(|| places.iter().map(|&place| place != NULL).collect::<NullBuffer>());
     UInt32Array::new(places.into(), nulls)
 }
 
-/// Lists or maps of elements that lie one after the other.
+/// Builds lists or maps from consecutive elements.
 pub(crate) fn list_vector(
     offsets: OffsetBuffer<i32>,
     elements: ArrayRef,
@@ -176,7 +176,7 @@ pub(crate) fn list_vector(
     Ok(Vector::flat(Flat::Nested(array), valid))
 }
 
-/// The NULLs of an array that a vector's validity tells.
+/// Converts a vector's validity to the null mask of an array.
 pub(crate) fn nulls_of(valid: &Bitmap) -> NullBuffer {
     NullBuffer::new(BooleanBuffer::collect_bool(valid.len(), |row| valid.get(row)))
 }

@@ -1,6 +1,6 @@
-//! An element in lists: whether it is there, where, and lists without it or with another in its place.
+//! Search for an element in lists: whether and where it occurs, and lists with it removed or replaced.
 //!
-//! NULL is found as an element like others, except by `list_contains`, which gives NULL for it.
+//! NULL is found like any other element, except by `list_contains`, which gives NULL for it.
 
 use std::ops::Range;
 
@@ -73,12 +73,12 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Values of an argument among elements of the same type.
+    /// Prepares to search the values of an argument among elements of the same type.
     pub(crate) fn new(call: &Call<'_>, elements: &ArrayRef, value: usize) -> Result<Self> {
         Ok(Self { elements: Keys::of_array(elements, &call.types[value])?, values: call.keys(value)? })
     }
 
-    /// The first of some elements that is the value of a row.
+    /// Returns the first of some elements that equals a row's value.
     #[inline]
     pub(crate) fn find(&self, within: Range<usize>, row: usize) -> Option<usize> {
         match_keys!(self.elements, self.values, elements, values => self.find_typed(elements, values, within, row))
@@ -135,7 +135,7 @@ fn position(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(lenient(types, result, compute).total()))
 }
 
-/// The elements before a position from 1.
+/// Returns the number of elements before a position, which counts from 1.
 fn skipped(start: i64, length: usize) -> usize {
     usize::try_from(start.saturating_sub(1)).unwrap_or(0).min(length)
 }
@@ -159,7 +159,7 @@ fn positions(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(lenient(types, result, compute).total()))
 }
 
-/// The lists with something else, or nothing, in place of the first `count` elements that are found.
+/// Replaces or removes the first `count` elements that are found in each list.
 fn changed(
     call: &Call<'_>,
     replacement: Option<usize>,
@@ -201,7 +201,7 @@ fn remove_n(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(lenient(types, result, |call| changed(call, None, counts(call, 2))).total()))
 }
 
-/// How many elements an argument says; `None` for NULL.
+/// Reads a number of elements from an argument; `None` for NULL.
 fn counts(call: &Call<'_>, at: usize) -> impl Fn(&Call<'_>, usize) -> Option<usize> + use<> {
     let counts: Values<i64> = call.integers(at);
     move |call, row| (!call.is_null(at, row)).then(|| usize::try_from(counts.get(row)).unwrap_or(0))

@@ -32,7 +32,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Elements between two looks at whether the statement is to stop.
+/// Elements between two checks for cancellation.
 const CHECK_ELEMENTS: usize = 64 << 10;
 
 fn wrong_step(message: &str) -> Error {
@@ -102,7 +102,7 @@ fn moments(arguments: &[ArgumentType<'_>], with_last: bool) -> Chosen {
     Some(Ok(strict(types, SqlType::list_of(moment), compute).never_null()))
 }
 
-/// An interval whose parts have one sign, so that it goes one way on every day.
+/// An interval whose parts have one sign, so it goes in one direction on every day.
 struct Step {
     interval: Interval,
     is_backward: bool,
@@ -119,7 +119,7 @@ impl Step {
         }
     }
 
-    /// Each moment is a step from the one before, as PostgreSQL counts.
+    /// Computes each moment by a step from the previous one, as PostgreSQL does.
     fn walk(&self, first: i64, last: i64, with_last: bool, call: &Call<'_>, out: &mut Elements<'_, i64>) -> Result<()> {
         let is_inside = |moment: i64| {
             let is_before = if self.is_backward { moment > last } else { moment < last };
@@ -131,7 +131,7 @@ impl Step {
             if count.is_multiple_of(CHECK_ELEMENTS) {
                 call.work.check()?;
             }
-            // As much again, so that requests are few.
+            // Doubles the request, to make few of them.
             if count.is_power_of_two() {
                 out.reserve(count)?;
             }

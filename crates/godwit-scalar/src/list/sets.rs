@@ -1,4 +1,4 @@
-//! Lists as sets: which elements are equal, in one list or two.
+//! Lists as sets: equal elements, in one list or two.
 
 use std::ops::Range;
 
@@ -62,24 +62,24 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Most items of a row that are compared one by one; more are hashed.
+/// Maximum number of items of a row that are compared pairwise; more are hashed.
 const SMALL: usize = 12;
-/// Items between two looks at whether the statement is to stop.
+/// Items between two checks for cancellation.
 const CHECK_ITEMS: usize = 64 << 10;
-/// A slot of the table without an item.
+/// A free slot of the hash table.
 const FREE: u32 = u32::MAX;
 
 /// Finds equal items of a row.
 #[derive(Default)]
 pub(crate) struct Groups {
-    /// Of each item, the first one that equals it, by their numbers in the row.
+    /// For each item, the first one that equals it, by their numbers in the row.
     firsts: Vec<u32>,
-    /// Numbers of items by the hashes of their keys.
+    /// Hash table of item numbers, by their keys.
     table: Vec<u32>,
 }
 
 impl Groups {
-    /// The items are the elements of the first list, then those of the second. NULL equals NULL.
+    /// Groups the elements of the first list, followed by those of the second. NULL equals NULL.
     fn firsts<K: Typed>(&mut self, lists: [(&K, &Keys, Range<usize>); 2], work: &dyn Work) -> Result<&[u32]> {
         let [(_, _, first), (_, _, second)] = &lists;
         let (split, count) = (first.len(), first.len() + second.len());
@@ -117,7 +117,7 @@ impl Groups {
         Ok(&self.firsts)
     }
 
-    /// Which elements of a list are equal to an earlier one.
+    /// Returns the first equal element for each element of a list.
     pub(crate) fn of_list(&mut self, keys: &Keys, range: Range<usize>, work: &dyn Work) -> Result<&[u32]> {
         match_keys!(keys, typed => self.firsts([(typed, keys, range), (typed, keys, 0..0)], work))
     }
@@ -166,7 +166,7 @@ fn unique(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &element)], SqlType::UBigInt, compute).total().never_null()))
 }
 
-/// What is taken of two lists.
+/// The elements that are taken from two lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taken {
     Union,
@@ -213,7 +213,7 @@ fn taken_of_pairs(call: &Call<'_>, taken: Taken) -> Result<Vector> {
     })
 }
 
-/// The items of a row of two lists, of which those that aren't NULL are compared.
+/// The items of a row of two lists; only non-NULL ones are compared.
 struct Compared<'a> {
     firsts: &'a [u32],
     keys: [&'a Keys; 2],
@@ -240,13 +240,13 @@ impl Compared<'_> {
         self.second().all(|item| self.is_in_first(item))
     }
 
-    /// The same, where NULL is in no list.
+    /// Like [`all`](Self::all), but a NULL is in no list.
     fn all_with_null(&self) -> bool {
         self.ranges[1].clone().all(|place| self.keys[1].is_valid(place)) && self.all()
     }
 }
 
-/// A test of two lists, which are the arguments in an order.
+/// A test of two lists, given by the order of the arguments.
 fn test(arguments: &[ArgumentType<'_>], order: [usize; 2], test: fn(&Compared<'_>) -> bool) -> Chosen {
     let [first, second] = arguments else { return None };
     let element = element_of_all(arguments)?;
@@ -281,7 +281,7 @@ mod tests {
         format!("[{}]", texts.join(", "))
     }
 
-    /// The items that pass a test, each once.
+    /// Returns the items that pass a test, each once.
     fn once(items: &[Option<u8>], test: impl Fn(&Option<u8>) -> bool) -> Items {
         let mut kept = Items::new();
         for item in items.iter().filter(|item| test(item)) {

@@ -1,4 +1,4 @@
-//! Lists in order. NULLs are greater than all else, unless it is said where they go.
+//! Sorted lists. NULLs are greater than all other elements, unless their place is given.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -33,21 +33,21 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Which way elements are ordered.
+/// The direction in which elements are sorted.
 #[derive(Clone, Copy)]
 struct Direction {
     is_descending: bool,
     nulls_first: bool,
 }
 
-/// Says how each row is ordered.
+/// The sort direction of each row.
 struct Directions {
     is_descending: bool,
     words: Vec<Strings>,
 }
 
 impl Directions {
-    /// As the arguments behind the list say. The first of them is a direction, if none is given.
+    /// Reads the directions from the arguments after the list. The first is ASC or DESC unless that is given.
     fn of(call: &Call<'_>, given: Option<bool>) -> Self {
         let words = (1..call.arguments.len()).map(|at| call.strings(at)).collect();
         Self { is_descending: given.unwrap_or(false), words }
@@ -67,7 +67,7 @@ impl Directions {
     }
 }
 
-/// Is it the second of two words, in any case?
+/// True if it is the second of two words, in any case; fails if it is neither.
 fn one_of(word: &str, first: &str, second: &str) -> Result<bool> {
     if word.eq_ignore_ascii_case(first) || word.eq_ignore_ascii_case(second) {
         return Ok(word.eq_ignore_ascii_case(second));
@@ -76,7 +76,7 @@ fn one_of(word: &str, first: &str, second: &str) -> Result<bool> {
     Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE))
 }
 
-/// Calls with the places of some elements in their order; of equal ones, the first comes first.
+/// Calls `then` with the indices of some elements in order; equal elements keep their order.
 fn in_order<O>(keys: &Keys, range: Range<usize>, direction: Direction, then: impl FnOnce(&[u32]) -> O) -> O {
     match_keys!(keys, typed => then(&ordered(typed, keys, range, direction)))
 }
@@ -102,7 +102,7 @@ fn ordered<K: Typed>(typed: &K, keys: &Keys, range: Range<usize>, direction: Dir
     }
 }
 
-/// The place of the value in the middle, of two the lower one.
+/// Returns the index of the median, the lower one of two.
 pub(super) fn middle(keys: &Keys, range: Range<usize>) -> Option<usize> {
     let ascending = Direction { is_descending: false, nulls_first: false };
     let valid = range.clone().filter(|&at| keys.is_valid(at)).count();
@@ -110,13 +110,13 @@ pub(super) fn middle(keys: &Keys, range: Range<usize>) -> Option<usize> {
     in_order(keys, range, ascending, |places| Some(places[middle] as usize))
 }
 
-/// What belongs to some places, in the order of their keys.
+/// Sorts pairs of index and payload by the indices' keys.
 pub(super) fn of_places<T>(keys: &Keys, mut places: Vec<(usize, T)>) -> Vec<(usize, T)> {
     match_keys!(keys, typed => places.sort_by_key(|(at, _)| typed.key(*at)));
     places
 }
 
-/// The types of a list and of words behind it.
+/// Returns the types of a list and of the words after it.
 fn types(arguments: &[ArgumentType<'_>], words: usize) -> Option<(Vec<SqlType>, SqlType)> {
     let (list, rest) = arguments.split_first()?;
     let element = element_of(list)?;

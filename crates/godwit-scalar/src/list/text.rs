@@ -40,7 +40,7 @@ struct Texts<'t> {
     vector: Vector,
     flat: Flat,
     ty: &'t SqlType,
-    /// Of types that aren't written from the flat values.
+    /// For types that aren't written from the flat values.
     reader: Option<Reader<'t>>,
 }
 
@@ -65,7 +65,7 @@ impl<'t> Texts<'t> {
     }
 }
 
-/// Writes an integer in digits; faster than formatting where it has 64 bits, as most have.
+/// Writes an integer; faster than formatting if it has 64 bits, as most do.
 fn push_integer(number: i128, out: &mut Writer<'_>) {
     let Ok(mut rest) = u64::try_from(number.unsigned_abs()) else {
         return write!(out, "{number}").expect("texts take all");
@@ -86,7 +86,7 @@ fn push_integer(number: i128, out: &mut Writer<'_>) {
     out.push_bytes(&digits[start..]);
 }
 
-/// Writes the values of a list, and of the lists in it, which PostgreSQL counts as its dimensions.
+/// Writes the values of a list, and of the lists in it, which PostgreSQL treats as its dimensions.
 fn write_nested(
     value: &Value,
     ty: &SqlType,
@@ -155,7 +155,7 @@ fn to_string(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(lenient(types, Text::TYPE, compute).total()))
 }
 
-/// What stands between texts if nothing is said.
+/// The default separator.
 const COMMA: &str = ",";
 
 pub(super) fn string_agg(arguments: &[ArgumentType<'_>]) -> Chosen {

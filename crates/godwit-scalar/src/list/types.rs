@@ -1,4 +1,4 @@
-//! The types of arguments that may have any.
+//! The types of arguments that accept any type.
 
 use godwit_common::SqlState;
 use godwit_plan::{ArgumentType, NoFunction};
@@ -9,7 +9,7 @@ use crate::function::Form;
 
 pub(crate) type Chosen = Option<Result<Form, NoFunction>>;
 
-/// What NULL and `[]` are where nothing else is known: INTEGER.
+/// Settles the type of NULL and `[]` where nothing else is known: INTEGER.
 pub(crate) fn settled(ty: SqlType) -> SqlType {
     match ty {
         SqlType::Unknown => SqlType::Integer,
@@ -20,17 +20,17 @@ pub(crate) fn settled(ty: SqlType) -> SqlType {
     }
 }
 
-/// Is it quoted text, whose type isn't known yet?
+/// True for quoted text whose type isn't known yet.
 fn is_quoted(argument: &ArgumentType<'_>) -> bool {
     *argument.ty == SqlType::Unknown && argument.value.is_some_and(|value| !value.is_null())
 }
 
-/// The type of an argument that may have any.
+/// Returns the type of an argument that accepts any type.
 pub(crate) fn any_type(argument: &ArgumentType<'_>) -> SqlType {
     if is_quoted(argument) { SqlType::Varchar } else { settled(argument.ty.clone()) }
 }
 
-/// The one type of several arguments.
+/// Returns the common type of several arguments.
 pub(crate) fn type_of_all(arguments: &[ArgumentType<'_>]) -> Option<SqlType> {
     let mut all = SqlType::Unknown;
     for argument in arguments {
@@ -43,7 +43,7 @@ pub(crate) fn type_of_all(arguments: &[ArgumentType<'_>]) -> Option<SqlType> {
     Some(if is_text { SqlType::Varchar } else { settled(all) })
 }
 
-/// The type of the elements of a list or array, as it is; NULL is a list of anything.
+/// Returns the type of the elements of a list or array, unsettled; NULL is a list of unknown type.
 pub(crate) fn open_element(argument: &ArgumentType<'_>) -> Option<SqlType> {
     match argument.ty {
         _ if argument.lambda_parameters.is_some() => None,
@@ -52,12 +52,12 @@ pub(crate) fn open_element(argument: &ArgumentType<'_>) -> Option<SqlType> {
     }
 }
 
-/// The type of the elements of a list or array.
+/// Returns the type of the elements of a list or array.
 pub(crate) fn element_of(argument: &ArgumentType<'_>) -> Option<SqlType> {
     open_element(argument).map(settled)
 }
 
-/// The type of elements that a list has in common with a value of its elements' type.
+/// Returns the common type of a list's elements and a value.
 pub(crate) fn element_with(list: &ArgumentType<'_>, value: &ArgumentType<'_>) -> Option<SqlType> {
     let element = open_element(list)?;
     if element == SqlType::Unknown {
@@ -66,7 +66,7 @@ pub(crate) fn element_with(list: &ArgumentType<'_>, value: &ArgumentType<'_>) ->
     common_type(&element, value.ty).map(settled)
 }
 
-/// The type of elements that lists have in common.
+/// Returns the common type of the elements of several lists.
 pub(crate) fn element_of_all(lists: &[ArgumentType<'_>]) -> Option<SqlType> {
     let mut all = SqlType::Unknown;
     for list in lists {
@@ -75,7 +75,7 @@ pub(crate) fn element_of_all(lists: &[ArgumentType<'_>]) -> Option<SqlType> {
     Some(settled(all))
 }
 
-/// Can it be a position or a count? Integers of all types can; the cast to BIGINT refuses what is out of its range.
+/// True if it can be a position or a count. Integers of all types can; the cast to BIGINT rejects those out of range.
 pub(crate) fn is_bigint(argument: &ArgumentType<'_>) -> bool {
     argument.lambda_parameters.is_none() && (argument.ty.is_integer() || fits(argument, &SqlType::BigInt))
 }
@@ -91,13 +91,13 @@ pub(crate) fn constant_text<'v>(argument: &ArgumentType<'v>) -> Option<&'v str> 
     }
 }
 
-/// An argument has a value that the function doesn't take.
+/// The error for an argument value that the function doesn't accept.
 pub(crate) fn bad_argument(argument: usize, message: impl Into<String>) -> NoFunction {
     let code = SqlState::INVALID_PARAMETER_VALUE;
     NoFunction::BadArgument { argument: Some(argument), message: message.into(), code }
 }
 
-/// The type of an argument whose elements become those of a type: an array stays one if they are of it.
+/// Returns the type of a list argument whose elements get a type: an array stays one if they have it already.
 pub(crate) fn list_as(list: &ArgumentType<'_>, element: &SqlType) -> SqlType {
     match list.ty {
         SqlType::Array(own, _) if own.as_ref() == element => list.ty.clone(),

@@ -1,6 +1,6 @@
 //! Lists as vectors of numbers: products, distances, sums.
 //!
-//! They are computed in DOUBLE; of two lists of REAL, numbers are rounded to it at the end.
+//! They are computed in DOUBLE; for two lists of REAL, results are rounded to REAL at the end.
 
 use std::ops::Range;
 
@@ -93,7 +93,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 
 fn similarity(a: &[f64], b: &[f64]) -> f64 {
     let cosine = inner_product(a, b) / (inner_product(a, a) * inner_product(b, b)).sqrt();
-    // What is rounded isn't to lie beyond what a cosine can be; NaN stays.
+    // Rounding errors must not exceed the range of a cosine; NaN stays.
     cosine.clamp(-1.0, 1.0)
 }
 
@@ -116,7 +116,7 @@ impl Numbers {
         (range.clone(), &self.flat.values::<f64>()[range])
     }
 
-    /// The numbers of a row; an error if one is NULL.
+    /// Returns the numbers of a row; fails if one is NULL.
     fn all(&self, row: usize) -> Result<&[f64]> {
         let (mut range, values) = self.row(row);
         if self.vector.has_nulls() && !range.all(|at| self.vector.is_valid(at)) {

@@ -1,4 +1,4 @@
-//! Operators as functions, and what else divides.
+//! Operators as functions, and other functions that divide.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ fn overflow(ty: &SqlType) -> Error {
 
 fn common_divisor(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
-        // 64 bits are divided several times as fast.
+        // Division of 64-bit integers is several times as fast.
         if let (Ok(a), Ok(b)) = (u64::try_from(a), u64::try_from(b)) {
             return narrow_divisor(a, b).into();
         }
@@ -109,7 +109,7 @@ fn common_multiple(a: u128, b: u128) -> Option<u128> {
     if a == 0 || b == 0 { Some(0) } else { (a / common_divisor(a, b)).checked_mul(b) }
 }
 
-/// From 1 on; 0 is what is before the first, and one more than there are what is behind the last.
+/// Returns the bucket, from 1; 0 for numbers before the first, `count` + 1 for those after the last.
 fn bucket(number: f64, low: f64, high: f64, count: i32) -> Result<i32> {
     let wrong = |message: &str| Err(Error::user(message).with_code(SqlState::INVALID_PARAMETER_VALUE));
     if count <= 0 {
@@ -132,13 +132,13 @@ fn bucket(number: f64, low: f64, high: f64, count: i32) -> Result<i32> {
     if is_behind {
         return count.checked_add(1).ok_or_else(|| overflow(&SqlType::Integer));
     }
-    // Halved, so that none of them is too large.
+    // Halved to keep differences from overflowing.
     let (number, low, high) = (number / 2.0, low / 2.0, high / 2.0);
     let (from_start, width) = if is_rising { (number - low, high - low) } else { (low - number, low - high) };
     Ok(((from_start / width * f64::from(count)) as i32).min(count - 1) + 1)
 }
 
-/// A form of a decimal's places: of the type's, and the digits.
+/// A form over a decimal's places: those of its type, and its digits.
 fn scale(
     arguments: &[ArgumentType<'_>],
     compute: fn(i32, i128) -> i32,
@@ -162,7 +162,7 @@ impl Kernel for Scale {
     }
 }
 
-/// The form of an operator for numbers of two types.
+/// Returns the form of an operator for numbers of two types.
 fn form_of(op: Arithmetic, arguments: &[ArgumentType<'_>]) -> Option<Form> {
     let [a, b] = arguments else { return None };
     let both_unknown = *a.ty == SqlType::Unknown && *b.ty == SqlType::Unknown;

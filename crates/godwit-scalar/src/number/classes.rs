@@ -1,4 +1,4 @@
-//! What kind of number a number is; NaN and the neighbours of a number.
+//! Tests of floats, such as for NaN; the neighbors of a number.
 
 use super::number_function;
 use crate::function::Function;

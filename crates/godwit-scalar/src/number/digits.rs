@@ -1,4 +1,4 @@
-//! The digits of decimals: integers, as wide as the precision of the type asks for.
+//! The digits of decimals: integers as wide as the type's precision requires.
 
 use godwit_common::Result;
 use godwit_types::SqlType;
@@ -7,32 +7,32 @@ use godwit_vector::{Flat, Native, Vector, match_flat};
 
 use super::out_of_range;
 
-/// Most digits of a decimal that 64 bits hold.
+/// Maximum number of digits of a decimal in 64 bits.
 const NARROW_DIGITS_MAX: u8 = 18;
 
-/// Integers on which decimals are computed: `i64` as long as all of a computation has 18 digits at most, else `i128`.
+/// Integers for decimal arithmetic: `i64` if all of a computation has at most 18 digits, else `i128`.
 pub(super) trait Digits: Native + Ord {
     /// 10^exponent, if it fits.
     fn power_of_ten(exponent: u32) -> Option<Self>;
 
-    /// The quotient that is nearest below.
+    /// Quotient, rounded down.
     fn floor(self, divisor: Self) -> Self;
 
-    /// The quotient that is nearest above.
+    /// Quotient, rounded up.
     fn ceil(self, divisor: Self) -> Self;
 
-    /// The quotient that is nearest; of two the one away from zero.
+    /// Quotient, rounded to nearest, halves away from zero.
     fn nearest(self, divisor: Self) -> Self;
 
-    /// The quotient that is nearest towards zero.
+    /// Quotient, rounded toward zero.
     fn toward_zero(self, divisor: Self) -> Self;
 
-    /// Isn't it between the negative limit and the limit?
+    /// True unless it lies between the negative limit and the limit, both excluded.
     fn is_beyond(self, limit: Self) -> bool;
 
     fn wide(self) -> i128;
 
-    /// The integers of a vector in this width.
+    /// Returns the integers of a vector in this width.
     fn all_of(flat: &Flat) -> Vec<Self>;
 }
 
@@ -91,18 +91,18 @@ macro_rules! digits {
 
 digits!(i64, i128);
 
-/// Are 64 bits enough for the digits of these decimals?
+/// True if 64 bits suffice for the digits of these decimals.
 pub(super) fn are_narrow<'t>(types: impl IntoIterator<Item = &'t SqlType>) -> bool {
     let precision = |ty: &SqlType| ty.decimal_digits().map_or(u8::MAX, |(precision, _)| precision);
     types.into_iter().all(|ty| precision(ty) <= NARROW_DIGITS_MAX)
 }
 
-/// The digits of a vector of integers or decimals, whose type says that they fit: one for each row, 0 for NULL.
+/// Returns the digits of integers or decimals, whose type guarantees that they fit: one per row, 0 for NULL.
 pub(super) fn digits_of<T: Digits>(vector: &Vector) -> Vec<T> {
     let flat = vector.to_flat();
     let mut digits = T::all_of(&flat);
     if let Some(validity) = vector.validity() {
-        // What stands in NULL rows may be anything.
+        // NULL rows may hold anything.
         let mut nulls = Vec::new();
         select_bits(validity, false, &mut nulls);
         nulls.into_iter().for_each(|row| digits[row as usize] = T::default());
@@ -110,7 +110,7 @@ pub(super) fn digits_of<T: Digits>(vector: &Vector) -> Vec<T> {
     digits
 }
 
-/// Digits as a vector of a decimal type; an error if they are more than it has.
+/// Converts digits to a vector of a decimal type; fails if there are more digits than it has.
 pub(super) fn vector_of_digits<T: Digits>(digits: Vec<T>, ty: &SqlType) -> Result<Vector> {
     let SqlType::Decimal { precision, .. } = *ty else { unreachable!("{ty} has no digits") };
     if let Some(limit) = T::power_of_ten(precision.into())

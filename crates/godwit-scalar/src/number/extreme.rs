@@ -1,4 +1,4 @@
-//! The greatest or least of several values, and what depends on whether a value is NULL.
+//! The greatest or least of several values, and choices that depend on whether a value is NULL.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) fn functions() -> Vec<Function> {
 
 type Chosen = Option<std::result::Result<Form, NoFunction>>;
 
-/// The one type of some arguments; quoted texts alone are texts.
+/// Returns the common type of some arguments; quoted texts alone are text.
 fn unified(arguments: &[ArgumentType<'_>]) -> Option<SqlType> {
     let (first, rest) = arguments.split_first()?;
     let common = rest.iter().try_fold(first.ty.clone(), |common, argument| common_type(&common, argument.ty))?;
@@ -44,7 +44,7 @@ fn unified(arguments: &[ArgumentType<'_>]) -> Option<SqlType> {
     })
 }
 
-/// A form that is computed for NULLs, too.
+/// Creates a form that is also computed for NULLs.
 fn lenient(arguments: Vec<SqlType>, result: SqlType, kernel: Arc<dyn Kernel>) -> Form {
     Form { strict: false, may_be_null: true, ..Form::strict(arguments, result, false, true, kernel) }
 }
@@ -65,7 +65,7 @@ fn if_not_null(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(lenient(vec![tested, ty.clone(), ty.clone()], ty, Arc::new(IfNotNull))))
 }
 
-/// Finds out for each row which argument is taken, and then puts the rows of each argument together.
+/// Determines which argument each row takes, then gathers the rows of each argument.
 struct Extreme {
     ty: SqlType,
     wanted: Ordering,
@@ -76,7 +76,7 @@ impl Kernel for Extreme {
         work.check()?;
         let physical = arguments[0].physical();
         Ok(match (&self.ty, physical) {
-            // What these are inside is in another order.
+            // Their representation has another order.
             (SqlType::Bit | SqlType::Uuid | SqlType::Enum(_), _) | (_, PhysicalType::Nested) => {
                 return self.of_values(arguments, rows, work);
             }
@@ -162,7 +162,7 @@ impl Extreme {
     }
 }
 
-/// A vector of rows, each of which is taken from one of the vectors.
+/// Builds a vector whose rows are each taken from one of the vectors.
 fn put_together(vectors: &[Vector], rows: usize, pick: impl Fn(usize) -> usize) -> Vector {
     let mut rows_of: Vec<Vec<u32>> = vec![Vec::new(); vectors.len()];
     for row in 0..rows {
@@ -181,7 +181,7 @@ fn put_together(vectors: &[Vector], rows: usize, pick: impl Fn(usize) -> usize) 
     scatter.finish()
 }
 
-/// Nested values are Arrow's arrays; the rows are (vector, row).
+/// The same for nested values, which are Arrow arrays; the rows are (vector, row).
 fn put_together_nested(vectors: &[Vector], rows: &[(usize, usize)]) -> Vector {
     let flats: Vec<Flat> = vectors.iter().map(Vector::to_flat).collect();
     let arrays: Vec<_> = flats.iter().map(nested).collect();

@@ -69,7 +69,7 @@ fn logarithm(number: f64, of: impl Fn(f64) -> f64) -> Result<f64> {
     }))
 }
 
-/// Powers of 2 and 10 have whole logarithms, which a quotient of natural ones may miss.
+/// Powers of 2 and 10 have integer logarithms, which a quotient of natural ones may miss.
 fn logarithm_to(base: f64, number: f64) -> Result<f64> {
     if base == 1.0 {
         return Err(out_of_range("the base of a logarithm can't be 1"));

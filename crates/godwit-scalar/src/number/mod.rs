@@ -1,4 +1,4 @@
-//! Numbers, and what compares values of any type.
+//! Numbers, and comparisons of values of any type.
 
 mod arithmetic;
 mod bits;
@@ -42,7 +42,7 @@ fn number_function(names: &'static [&'static str], description: &'static str) ->
     function(Category::Number, names, description)
 }
 
-/// The error of arguments for which a function isn't defined, or of a result that no value of its type is.
+/// The error for arguments for which a function isn't defined, or for a result beyond its type.
 fn out_of_range(message: impl Into<String>) -> Error {
     Error::user(message.into()).with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE)
 }
@@ -51,7 +51,7 @@ fn division_by_zero() -> Error {
     Error::user("division by zero").with_code(SqlState::DIVISION_BY_ZERO)
 }
 
-/// A result that is infinite only if some operand is; else it was too large.
+/// Checks that a result is infinite only if an operand is; otherwise it was too large.
 #[inline]
 fn bounded(result: f64, operands: &[f64]) -> Result<f64> {
     match result.is_infinite() && operands.iter().all(|operand| operand.is_finite()) {
@@ -65,7 +65,7 @@ fn too_large() -> Error {
     out_of_range("the result is out of range for DOUBLE")
 }
 
-/// A form whose result is infinite only if its number is; else it was too large.
+/// Creates a form whose result is infinite only if its argument is; otherwise it was too large.
 fn mapped_bounded(compute: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Form {
     let compute = move |number: f64| {
         let result = compute(number);

@@ -61,7 +61,7 @@ fn mixed(state: u64) -> u64 {
     state ^ (state >> 31)
 }
 
-/// The highest bits, as many as a DOUBLE has.
+/// Takes the highest bits, as many as a DOUBLE has.
 fn fraction(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -85,7 +85,7 @@ mod tests {
         assert!((mean - 0.5).abs() < 0.03, "{mean}");
         assert_ne!(first, numbers());
         assert!(fraction(u64::MAX) < 1.0);
-        // Other tests may draw numbers meanwhile, so only the limits of seeds are looked at.
+        // Other tests may draw numbers meanwhile, so only the limits of seeds are tested.
         assert_eq!(shown("setseed", &["-1"]), "NULL");
         assert!(error_of("setseed", &["1.5"]).contains("between -1 and 1"));
         assert!(error_of("setseed", &["DOUBLE 'nan'"]).contains("between -1 and 1"));

@@ -1,4 +1,4 @@
-//! Numbers cut to whole ones, or to some places.
+//! Numbers rounded to integers, or to some places.
 //!
 //! | | DOUBLE, REAL | DECIMAL(p,s) | integers |
 //! |---|---|---|---|
@@ -7,7 +7,7 @@
 //! | to n places, a constant | the same | with n places, if these are fewer | the same |
 //! | to n places | the same | with the same places | the same |
 //!
-//! Halves are rounded away from zero. Fewer places than none are zeros before the point.
+//! Halves are rounded away from zero. Negative places are zeros before the point.
 
 use std::sync::Arc;
 
@@ -59,10 +59,10 @@ const EXACT_POWERS: [f64; 23] = [
     1e21, 1e22,
 ];
 
-/// From here on all numbers are whole.
+/// From here on, all numbers are integers.
 const WHOLE_MIN: f64 = (1u64 << 53) as f64;
 
-/// A number that has no digits at the places that are cut off is itself; one that has no others is 0.
+/// Cuts a number at places: unchanged if it has no digits beyond them, 0 if it has no others.
 #[inline]
 fn at_places(number: f64, places: i64, cut: impl Fn(f64) -> f64) -> f64 {
     let Some(&factor) = usize::try_from(places.unsigned_abs()).ok().and_then(|places| EXACT_POWERS.get(places)) else {
@@ -72,7 +72,7 @@ fn at_places(number: f64, places: i64, cut: impl Fn(f64) -> f64) -> f64 {
         return cut(number / factor) * factor;
     }
     let scaled = number * factor;
-    // Infinity and NaN as well: they aren't less.
+    // Also for infinity and NaN: they aren't less.
     if scaled.abs() < WHOLE_MIN { cut(scaled) / factor } else { number }
 }
 
@@ -82,13 +82,13 @@ fn at_far_places(number: f64, places: i64, cut: impl Fn(f64) -> f64) -> f64 {
     if places < -f64::MAX_10_EXP {
         return if number.is_finite() { 0.0 } else { number };
     }
-    // Unlike products of tens, this is rounded only once.
+    // Unlike a product of tens, this is rounded only once.
     let factor = 10_f64.powf(places.abs().into());
     let result = if places < 0 { cut(number / factor) * factor } else { cut(number * factor) / factor };
     if result.is_finite() { result } else { number }
 }
 
-/// What becomes of digits that are cut off.
+/// What happens to digits that are cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Ceil,
@@ -108,7 +108,7 @@ impl Cut {
         }
     }
 
-    /// The number with zeros in place of some of its last digits; `None` beyond 128 bits.
+    /// Replaces some of the last digits of a number by zeros; `None` beyond 128 bits.
     fn zeroed(self, number: i128, digits: u64) -> Option<i128> {
         let Some(divisor) = u32::try_from(digits).ok().and_then(i128::power_of_ten) else { return Some(0) };
         self.quotient(number, divisor).checked_mul(divisor)
@@ -136,7 +136,7 @@ fn of_integers(function: Function, cut: Cut) -> Function {
     integers!(function, cut, i8, i16, i32, i64, i128, u8, u16, u32, u64)
 }
 
-/// The form for a decimal, and maybe places.
+/// Returns the form for a decimal, and optionally places.
 fn of_decimal(arguments: &[ArgumentType<'_>], cut: Cut) -> Option<Form> {
     let SqlType::Decimal { precision, scale } = *arguments.first()?.ty else { return None };
     let is_exact = matches!(cut, Cut::Floor | Cut::Ceil);
@@ -155,7 +155,7 @@ fn of_decimal(arguments: &[ArgumentType<'_>], cut: Cut) -> Option<Form> {
         Places::Constant(places) => scale.min(u8::try_from(places.max(0)).unwrap_or(scale)),
         Places::Column => scale,
     };
-    // 99.9 becomes 100: there may be a digit more.
+    // 99.9 becomes 100: there may be one more digit.
     let carry = u8::from(kept < scale || places != Places::Constant(scale.into()) && cut == Cut::Nearest);
     let whole = precision - scale + if cut == Cut::TowardZero { 0 } else { carry };
     let precision = (whole + kept).clamp(1, SqlType::DECIMAL_PRECISION_MAX);
@@ -180,20 +180,20 @@ struct CutDecimals {
 }
 
 impl CutDecimals {
-    /// To places that are none before the point, in a type that has these.
+    /// Rounds to places that are not negative, in a type that has these.
     fn cut_all<T: Digits>(&self, numbers: &Vector, scales: (u8, u8)) -> Result<Vector> {
         let divisor = T::power_of_ten((scales.0 - scales.1).into()).expect("scales are small");
         let digits = digits_of::<T>(numbers);
         let of_digits = |digits: u32| T::power_of_ten(digits).expect("few digits fit");
         macro_rules! each {
             ($divisor:expr, $($cut:ident),*) => {
-                // One loop for each way.
+                // One loop for each kind of rounding.
                 match self.cut {
                     $(Cut::$cut => digits.into_iter().map(|digits| Cut::$cut.quotient(digits, $divisor)).collect(),)*
                 }
             };
         }
-        // Constants are divided by without a division.
+        // Constant divisors need no division instruction.
         let cut = match scales.0 - scales.1 {
             1 => each!(of_digits(1), Ceil, Floor, Nearest, TowardZero),
             2 => each!(of_digits(2), Ceil, Floor, Nearest, TowardZero),

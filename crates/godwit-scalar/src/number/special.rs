@@ -1,4 +1,4 @@
-//! Factorials and their continuation, the integral of the normal distribution.
+//! Factorials and the gamma function, the integral of the normal distribution.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
@@ -40,20 +40,20 @@ fn factorial(number: i64) -> Result<i128> {
     product.ok_or_else(|| out_of_range(format!("the factorial of {number} is out of range for HUGEINT")))
 }
 
-/// From here on the first terms of Stirling's series are exact to the last bit of a DOUBLE.
+/// From here on, the first terms of Stirling's series are exact to the last bit of a DOUBLE.
 const STIRLING_MIN: f64 = 16.0;
 
-/// Coefficients of Stirling's series in 1/x, 1/x³, 1/x⁵, …: Bernoulli's numbers B(2n) / 2n(2n - 1).
+/// Coefficients of Stirling's series in 1/x, 1/x³, 1/x⁵, …: Bernoulli numbers B(2n) / 2n(2n - 1).
 const STIRLING: [f64; 7] =
     [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1_260.0, -1.0 / 1_680.0, 1.0 / 1_188.0, -691.0 / 360_360.0, 1.0 / 156.0];
 
-/// What is added to ln(√(2π/x) (x/e)^x) for the logarithm of gamma.
+/// Returns the term to add to ln(√(2π/x) (x/e)^x) for the logarithm of gamma.
 fn stirling_rest(x: f64) -> f64 {
     let square = 1.0 / (x * x);
     STIRLING.iter().rev().fold(0.0, |sum, coefficient| sum * square + coefficient) / x
 }
 
-/// Too large beyond 171.
+/// Gamma overflows beyond about 171.
 const GAMMA_ARGUMENT_MAX: f64 = 171.7;
 
 fn gamma(x: f64) -> Result<f64> {
@@ -72,7 +72,7 @@ fn reflected_gamma(x: f64) -> f64 {
     if x < -GAMMA_ARGUMENT_MAX - 15.0 {
         return 0.0;
     }
-    // Two factors, of which neither is too large.
+    // Two factors, neither of which is too large.
     let other = 1.0 - x;
     let (near, product) = shifted_down(other, GAMMA_ARGUMENT_MAX - 1.0);
     PI / (sine_of_turns(x) * positive_gamma(near)) / product
@@ -85,7 +85,7 @@ fn sine_of_turns(x: f64) -> f64 {
     sign * (PI * if rest > 0.5 { 1.0 - rest } else { rest }).sin()
 }
 
-/// A number at most `limit`, and the factors by which Γ(x) is larger than Γ of it.
+/// Returns a number of at most `limit`, and the factor by which Γ(x) is larger than its gamma.
 fn shifted_down(mut x: f64, limit: f64) -> (f64, f64) {
     let mut product = 1.0;
     while x > limit {
@@ -96,7 +96,7 @@ fn shifted_down(mut x: f64, limit: f64) -> (f64, f64) {
 }
 
 fn positive_gamma(x: f64) -> f64 {
-    // Whole numbers are exact.
+    // Integers are exact.
     if x.fract() == 0.0 && x <= 23.0 {
         return (1..x as u32).fold(1.0, |product, factor| product * f64::from(factor));
     }
@@ -105,7 +105,7 @@ fn positive_gamma(x: f64) -> f64 {
         product *= shifted;
         shifted += 1.0;
     }
-    // The power in two halves: the whole of it may be too large where the result isn't.
+    // The power in two halves: the whole may overflow where the result doesn't.
     let half = shifted.powf(0.5 * shifted - 0.25);
     (2.0 * PI).sqrt() * half * (-shifted).exp() * half * stirling_rest(shifted).exp() / product
 }
@@ -118,7 +118,7 @@ fn bounded_log_gamma(x: f64) -> Result<f64> {
     bounded(log_gamma(x), &[x])
 }
 
-/// Nearer to 0 than this, gamma is the reciprocal in all digits, and may be too large for a DOUBLE.
+/// Closer to 0 than this, gamma is the reciprocal in all digits, and may overflow.
 const RECIPROCAL_MAX: f64 = 1e-300;
 
 fn log_gamma(x: f64) -> f64 {
@@ -134,10 +134,10 @@ fn log_gamma(x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * PI).ln() + stirling_rest(x)
 }
 
-/// Up to here the power series of erf is short and loses nothing, beyond it the continued fraction of erfc is.
+/// Up to here, the power series of erf is short and precise; beyond, the continued fraction of erfc is.
 const SERIES_MAX: f64 = 2.0;
 
-/// Up to here erfc is so large that it loses nothing as a difference to 1.
+/// Up to here, erfc is so large that it loses no precision as a difference from 1.
 const DIFFERENCE_MAX: f64 = 1.0;
 
 fn error_function(x: f64) -> f64 {
@@ -157,7 +157,7 @@ fn complement(x: f64) -> f64 {
     }
 }
 
-/// erf(x) = 2/√π e^(-x²) Σ 2ⁿ x^(2n+1) / (1 · 3 · … · (2n+1)): all terms have one sign.
+/// erf(x) = 2/√π e^(-x²) Σ 2ⁿ x^(2n+1) / (1 · 3 · … · (2n+1)): all terms have the same sign.
 fn series(x: f64) -> f64 {
     let square = x * x;
     let (mut term, mut sum, mut odd) = (x, x, 1.0);
@@ -169,16 +169,16 @@ fn series(x: f64) -> f64 {
     FRAC_2_SQRT_PI * (-square).exp() * sum
 }
 
-/// The larger x, the fewer steps the continued fraction takes: 200 are enough from 1 on.
+/// Steps of the continued fraction: the larger x, the fewer are needed, and 200 suffice from 1 on.
 const FRACTION_STEPS: u32 = 200;
 
-/// erfc(x) = e^(-x²)/√π · 1/(x + ½/(x + 1/(x + 3/2/(x + …)))), from the innermost outwards.
+/// erfc(x) = e^(-x²)/√π · 1/(x + ½/(x + 1/(x + 3/2/(x + …)))), evaluated from the inside out.
 fn complement_of_large(x: f64) -> f64 {
     if x > 30.0 {
         return 0.0;
     }
     let fraction = (1..=FRACTION_STEPS).rev().fold(x, |inner, step| x + f64::from(step) / 2.0 / inner);
-    // The square in two parts, so that rounding it doesn't change the exponential.
+    // The square in two parts, to keep its rounding error out of the exponential.
     let high = f64::from(x as f32);
     (-high * high).exp() * ((high - x) * (high + x)).exp() / fraction * (FRAC_2_SQRT_PI / 2.0)
 }
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(shown("factorial", &["NULL"]), "NULL");
     }
 
-    /// Within some units of the last place.
+    /// Checks a result to within a few units in the last place.
     fn close(name: &str, argument: f64, expected: f64) {
         let argument = format!("DOUBLE '{argument:?}'");
         let found: f64 = shown(name, &[&argument]).parse().unwrap();

@@ -2,15 +2,15 @@
 //!
 //! | pattern | place of |
 //! |---|---|
-//! | `9`, `0` | a digit; zeros in front are blanks, from the first `0` on zeros |
+//! | `9`, `0` | a digit; leading zeros are blanks, but zeros from the first `0` on |
 //! | `.` `D`, `,` `G`, `L` | the point, a separator of groups, the currency |
 //! | `S` | a sign, before the digits or at the end |
 //! | `MI`, `PL`, `SG`, `PR` | a minus, a plus, either, `<` and `>` around negative numbers |
-//! | `V` | shifts: as many powers of ten as digits follow |
-//! | `TH`, `RN`, `EEEE` | the ending of an ordinal, a roman number, an exponent |
-//! | `FM` | takes blanks and zeros away that only fill up |
+//! | `V` | shifts by as many powers of ten as digits follow |
+//! | `TH`, `RN`, `EEEE` | the suffix of an ordinal, a Roman numeral, an exponent |
+//! | `FM` | removes blanks and zeros that are only padding |
 //!
-//! A number of more digits than there are places is shown as `#`.
+//! A number with more digits than places is shown as `#`.
 
 mod reading;
 
@@ -33,9 +33,9 @@ use crate::rows::{Text, Writer, text};
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
-    /// Before the point; the number is its place, from 0.
+    /// A digit before the point; the number is its place, from 0.
     Whole(usize),
-    /// Behind the point.
+    /// A digit after the point.
     Fraction(usize),
     Point,
     Group,
@@ -49,7 +49,7 @@ enum Part {
     },
 }
 
-/// The sign that stands before the first digit.
+/// The sign before the first digit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leading {
     /// A minus or a blank.
@@ -67,20 +67,20 @@ struct Template {
     parts: Vec<Part>,
     whole_places: usize,
     fraction_places: usize,
-    /// How many powers of ten the number is shifted by.
+    /// Number of powers of ten by which the number is shifted.
     shift: usize,
     /// The first place before the point that is never blank.
     first_zero: usize,
-    /// Places behind the point that are never left out.
+    /// Places after the point that are never left out.
     fraction_zeros: usize,
     leading: Leading,
     is_filled: bool,
     has_exponent: bool,
-    /// In upper case, if it is a roman number.
+    /// For a Roman numeral: whether it is in upper case.
     roman: Option<bool>,
 }
 
-/// Far more than numbers have digits.
+/// Maximum number of parts: far more than numbers have digits.
 const PARTS_MAX: usize = 1_000;
 
 const PATTERNS: [&str; 19] =
@@ -184,7 +184,7 @@ impl Template {
         self.parts.push(place);
     }
 
-    /// Writes a number whose last digits are those behind the point.
+    /// Writes a number whose last digits are those after the point.
     fn write(&self, is_negative: bool, digits: &str, out: &mut Writer<'_>) {
         let digits = format!("{digits:0>width$}", width = self.fraction_places + 1);
         let (whole, fraction) = digits.split_at(digits.len() - self.fraction_places);
@@ -274,7 +274,7 @@ impl Template {
         out.push_str(&roman);
     }
 
-    /// One digit before the point, and an exponent of two at least.
+    /// Writes one digit before the point, and an exponent of at least two.
     fn write_exponent(&self, number: f64, out: &mut Writer<'_>) {
         let text = format!("{number:.places$e}", places = self.fraction_places);
         let (mantissa, exponent) = text.split_once('e').expect("it is written with one");
@@ -286,7 +286,7 @@ impl Template {
         write!(out, "{mantissa}e{sign}{:02}", exponent.abs()).expect("writers take everything");
     }
 
-    /// A decimal of a scale.
+    /// Writes a decimal with a scale.
     fn write_decimal(&self, digits: i128, scale: u32, out: &mut Writer<'_>) {
         if let Some(is_upper) = self.roman {
             let whole = Digits::nearest(digits, i128::power_of_ten(scale).unwrap_or(i128::MAX));
@@ -300,7 +300,7 @@ impl Template {
         let magnitude = match power {
             Some(power) if shown < 0 => Digits::nearest(digits, power).unsigned_abs().to_string(),
             None if shown < 0 => "0".to_owned(),
-            // Zeros behind the digits, as text: their number may have more than 128 bits.
+            // Appends zeros as text: the number may exceed 128 bits.
             _ => format!("{}{}", digits.unsigned_abs(), "0".repeat(shown as usize)),
         };
         let magnitude = magnitude.trim_start_matches('0');
@@ -320,7 +320,7 @@ impl Template {
         let shifted = number * 10f64.powi(i32::try_from(self.shift).unwrap_or(i32::MAX));
         let digits = match shifted.is_finite() {
             true => format!("{:.places$}", shifted.abs(), places = self.fraction_places).replace('.', ""),
-            // More than any places.
+            // More digits than there are places.
             false => "9".repeat(self.whole_places + self.fraction_places + 1),
         };
         let digits = digits.trim_start_matches('0');
@@ -367,7 +367,7 @@ fn roman(mut number: u32) -> String {
 
 type Chosen = Option<std::result::Result<Form, NoFunction>>;
 
-/// The form, if the first argument is a number.
+/// Returns the form if the first argument is a number.
 pub(crate) fn to_char_of_number(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [number, template] = arguments else { return None };
     if !number.ty.is_numeric() || !fits(template, &SqlType::Varchar) {

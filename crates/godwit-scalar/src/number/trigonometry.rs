@@ -19,7 +19,7 @@ fn total(
         .form(scalar::<(f64,), f64, _>(move |(number,)| compute(number)))
 }
 
-/// A function that isn't defined everywhere.
+/// Creates a function that isn't defined everywhere.
 fn partial(
     names: &'static [&'static str],
     description: &'static str,
@@ -80,7 +80,7 @@ fn hyperbolic() -> Vec<Function> {
     ]
 }
 
-/// From here on, the square of a number may be too large, and the 1 that is added to it doesn't count.
+/// From here on, the square of a number may overflow, and the 1 added to it is negligible.
 const HYPERBOLIC_LARGE: f64 = 1e150;
 
 fn inverse_sine(number: f64) -> f64 {
@@ -113,13 +113,13 @@ fn degrees() -> Vec<Function> {
     ]
 }
 
-/// Scaled so that the angles of 1, which is 45 degrees, is exact.
+/// Scaled to make the angle whose tangent is 1, which is 45 degrees, exact.
 fn degrees_of(angle: f64) -> f64 {
     angle / 1f64.atan() * 45.0
 }
 
-/// The sine of degrees, which is exact where it is 0, ½ or 1: from 0 to 30 degrees sines are scaled, and beyond, where the
-/// cosine is of 60 at most, cosines are.
+/// Returns the sine of degrees, exact where it is 0, ½ or 1: up to 30 degrees sines are scaled; beyond, where the
+/// cosine is of at most 60 degrees, cosines are.
 fn sine(degrees: f64) -> f64 {
     let turned = degrees % 360.0;
     let (sign, turned) = if turned < 0.0 { (-1.0, -turned) } else { (1.0, turned) };

@@ -1,4 +1,4 @@
-//! The parts of a text that match, and those between.
+//! Matching parts of a text, and the parts between them.
 
 use godwit_common::{Error, Result, SqlState};
 
@@ -184,7 +184,7 @@ fn escape() -> Function {
         .example("regexp_escape('1.5')", r"1\.5")
         .form(text::<(Text,), Text, _>(|(text,), out| {
             let mut written = 0;
-            // Escaped brackets of these kinds would be the ends of words.
+            // Escaped angle brackets would be word boundaries.
             let is_special = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"_<>".contains(byte);
             for (at, _) in text.bytes().enumerate().filter(|(_, byte)| is_special(byte)) {
                 out.push_str(&text[written..at]);
@@ -209,7 +209,7 @@ fn write_groups(pattern: &Pattern, text: &str, out: &mut ListWriter<'_>) -> Resu
     Ok(Some(()))
 }
 
-/// The group of a number; groups that a pattern doesn't have are empty.
+/// Checks the number of a group; groups that a pattern doesn't have are empty.
 fn group_of(number: i64) -> Result<usize> {
     usize::try_from(number).map_err(|_| {
         Error::user(format!("the group of a pattern is counted from 0, for all of the match, not {number}"))
@@ -242,7 +242,7 @@ fn write_wanted(pattern: &Pattern, text: &str, wanted: Wanted, out: &mut Writer<
     Ok(place.map(|(start, end)| out.push_str(&text[start..end])))
 }
 
-/// Empty matches at the ends of the text separate nothing.
+/// Writes the parts between matches; empty matches at the ends of the text separate nothing.
 fn write_between(pattern: &Pattern, text: &str, out: &mut ListWriter<'_>) -> Result<()> {
     let mut start = 0;
     for found in pattern.find_iter(text) {

@@ -1,4 +1,4 @@
-//! Whether, where and how often a text matches.
+//! Whether, where and how often a pattern matches.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ArgumentType, NoFunction};
@@ -120,7 +120,7 @@ fn instr() -> Function {
                             },
                         )
                     }),
-                    // Without the choice of the end.
+                    // Without the `end` argument.
                     fallible(Some(4), |patterns| {
                         scalar_checked::<(Text, Text, i64, i64, Text), i32, _>(
                             move |(text, pattern, start, nth, flags), work| {
@@ -142,7 +142,7 @@ fn instr() -> Function {
         })
 }
 
-/// Matches between two looks at whether the statement is to stop.
+/// Matches between two checks for cancellation.
 pub(super) const CHECK_MATCHES: usize = 4096;
 
 fn counted(pattern: &Pattern, text: &str, start: i64, work: &dyn Work) -> Result<i32> {
@@ -157,12 +157,12 @@ fn counted(pattern: &Pattern, text: &str, start: i64, work: &dyn Work) -> Result
     Ok(i32::try_from(count).expect("there are at most as many matches as bytes, and one"))
 }
 
-/// Which match is wanted, and what of it.
+/// The requested match, and the requested part of it.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) start: i64,
     pub(super) nth: i64,
-    /// 0 for where it begins, 1 for where what follows does.
+    /// 0 for where it begins, 1 for where the text after it does.
     pub(super) end: i64,
     pub(super) group: i64,
 }
@@ -173,7 +173,7 @@ impl Default for Wanted {
     }
 }
 
-/// Where the part of the text is that is wanted, in bytes.
+/// Returns the byte range of the requested part of the text.
 pub(super) fn place_of(
     pattern: &Pattern,
     text: &str,

@@ -20,11 +20,11 @@ use crate::list::types::bad_argument;
 use crate::room::Room;
 use crate::rows::{CHECK_ELEMENTS, ELEMENT_BYTES, Strings, Writer, for_each_row, valid_rows, with_nulls};
 
-/// Where the names are, and the flags behind them.
+/// The argument with the names; the flags follow it.
 const NAMES: usize = 2;
 const FLAGS: usize = 3;
 
-/// The form for a list of names as the third argument; `None` if it is none.
+/// Returns the form for a list of names as the third argument; `None` if it isn't a list.
 pub(super) fn named(arguments: &[ArgumentType<'_>], all: bool) -> Option<std::result::Result<Form, NoFunction>> {
     let names = arguments.get(NAMES).filter(|names| matches!(names.ty, SqlType::List(_) | SqlType::Array(..)))?;
     let takes = |at: usize| arguments.get(at).is_none_or(|argument| fits(argument, &SqlType::Varchar));
@@ -51,7 +51,7 @@ fn form(arguments: &[ArgumentType<'_>], names: &ArgumentType<'_>, all: bool) -> 
     Ok(Form::strict(types, result, may_fail, false, Arc::new(kernel)))
 }
 
-/// The names of a constant list; what is wrong with it, else.
+/// Returns the names of a constant list, or what is wrong with it.
 fn names_of<'a>(argument: &ArgumentType<'a>) -> std::result::Result<Vec<&'a str>, String> {
     let Some(Value::List(names)) = argument.value else {
         return Err("the names of groups have to be a constant list of texts".to_owned());
@@ -80,11 +80,11 @@ fn check_groups(pattern: &Pattern, names: usize) -> Result<()> {
 
 struct NamedKernel {
     patterns: Patterns,
-    /// The first groups have names.
+    /// Number of named groups, which are the first ones.
     names: usize,
-    /// The struct of a match.
+    /// The struct type of a match.
     group: SqlType,
-    /// A list of all matches, not the first one.
+    /// True for a list of all matches instead of the first one.
     all: bool,
 }
 
@@ -124,7 +124,7 @@ impl Kernel for NamedKernel {
 }
 
 impl NamedKernel {
-    /// The first match is empty where a group takes no part in it; in lists of all, such groups are NULL.
+    /// Writes the matches. In the first match, groups that take no part are empty; in lists of all, they are NULL.
     fn write(&self, pattern: &Pattern, text: &str, structs: &mut Structs<'_>) -> Result<()> {
         if !self.all {
             let groups = pattern.captures(text);
@@ -141,7 +141,7 @@ impl NamedKernel {
 struct Structs<'w> {
     fields: Vec<Column<'w>>,
     count: usize,
-    /// Room for the fields beside their bytes.
+    /// Memory of the fields besides their bytes.
     room: Room<'w>,
     work: &'w dyn Work,
 }
@@ -158,7 +158,7 @@ impl<'w> Column<'w> {
 }
 
 impl Structs<'_> {
-    /// Appends a struct whose fields `part` gives.
+    /// Appends a struct with the fields given by `part`.
     fn push<'t>(&mut self, part: impl Fn(usize) -> Option<&'t str>) -> Result<()> {
         for (name, field) in self.fields.iter_mut().enumerate() {
             match part(name) {

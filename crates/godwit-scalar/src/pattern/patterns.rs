@@ -11,14 +11,14 @@ use regex::{CaptureLocations, Match, Regex, RegexBuilder};
 use crate::choose::change_of;
 use crate::function::Form;
 
-/// What a function does with its pattern.
+/// The use that a function makes of its pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Usage {
-    /// Looks for it in texts.
+    /// Searches for it in texts.
     Search,
-    /// Asks whether it matches all of a text.
+    /// Tests whether it matches a whole text.
     Whole,
-    /// Looks for it once, or, with the flag `g`, as often as it matches.
+    /// Replaces the first match or, with the flag `g`, all of them.
     Replace,
 }
 
@@ -26,10 +26,10 @@ pub(super) enum Usage {
 #[derive(Debug)]
 pub(super) struct Pattern {
     regex: Regex,
-    /// The flag `g`: all matches count, not the first only.
+    /// The flag `g`: all matches count, not just the first.
     pub(super) all: bool,
-    /// The pattern without the `.*$` at its end. In a text of one line it matches from the same place on, with the same
-    /// groups; the search for groups, which is slow, is spared the rest of the text.
+    /// The pattern without the `.*$` at its end. In a single-line text it matches from the same position, with the same
+    /// groups, and spares the slow search for groups the rest of the text.
     head: Option<Regex>,
 }
 
@@ -47,7 +47,7 @@ impl Pattern {
         let regex = options.compile(pattern).map_err(|error| not_a_pattern(pattern, &error))?;
         let regex = match usage {
             Usage::Search | Usage::Replace => regex,
-            // A line of its own for the bracket: the pattern may end in a comment.
+            // The bracket is on its own line: the pattern may end in a comment.
             Usage::Whole => {
                 let whole = format!(r"\A(?:{}{})\z", options.written(pattern), if options.spaced { "\n" } else { "" });
                 let options = Options { literal: false, ..options };
@@ -61,13 +61,13 @@ impl Pattern {
         Ok(Self { regex, all: options.all, head })
     }
 
-    /// The matches from a byte on, with the text in front of it in sight of `^` and `\b`. An empty match right behind
-    /// another one doesn't count.
+    /// Returns the matches from a byte on; `^` and `\b` see the text before it. An empty match right after another
+    /// match doesn't count.
     pub(super) fn matches_from<'p, 't>(&'p self, text: &'t str, start: usize) -> Matches<'p, 't> {
         Matches { regex: &self.regex, text, at: start, last_end: None }
     }
 
-    /// The groups of the first match, and where the match begins and ends.
+    /// Returns the groups of the first match, and its range.
     pub(super) fn first_match(&self, text: &str) -> Option<(CaptureLocations, Range<usize>)> {
         if let Some(head) = self.head.as_ref().filter(|_| memchr::memchr(b'\n', text.as_bytes()).is_none()) {
             let mut groups = head.capture_locations();
@@ -80,7 +80,7 @@ impl Pattern {
     }
 }
 
-/// See [`Pattern::matches_from`].
+/// Iterator of [`Pattern::matches_from`].
 pub(super) struct Matches<'p, 't> {
     regex: &'p Regex,
     text: &'t str,
@@ -97,7 +97,7 @@ impl<'t> Iterator for Matches<'_, 't> {
 }
 
 impl<'t> Matches<'_, 't> {
-    /// The next match with its groups.
+    /// Returns the next match with its groups.
     pub(super) fn next_with(&mut self, groups: &mut CaptureLocations) -> Option<Match<'t>> {
         self.next_by(|regex, text, at| regex.captures_read_at(groups, text, at))
     }
@@ -116,14 +116,14 @@ impl<'t> Matches<'_, 't> {
     }
 }
 
-/// What is left of a pattern without flags when `.*$` at its end is cut off; `None` if it isn't certain to mean the same.
+/// Cuts off a `.*$` at the end of a pattern without flags; `None` if the rest might have another meaning.
 fn head_of(pattern: &str) -> Option<Regex> {
     let head = pattern.strip_suffix(".*$").filter(|head| !head.is_empty() && !head.ends_with('\\'))?;
     let changes_meaning = head.contains('|') || head.replace("(?:", "").contains("(?");
     if changes_meaning { None } else { Regex::new(head).ok() }
 }
 
-/// What flags say.
+/// Options given by flags.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Options {
     all: bool,
@@ -133,7 +133,7 @@ struct Options {
     lines: bool,
     /// `.` matches the end of a line.
     across_lines: bool,
-    /// Blanks and comments don't count.
+    /// Blanks and comments are ignored.
     spaced: bool,
     swap_greed: bool,
 }
@@ -170,7 +170,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The pattern as an expression.
+    /// Writes the pattern as an expression.
     fn written(&self, pattern: &str) -> String {
         if self.literal { regex::escape(pattern) } else { pattern.to_owned() }
     }
@@ -186,7 +186,7 @@ impl Options {
     }
 }
 
-/// Longest part of a pattern that a message shows, in characters.
+/// Longest part of a pattern that a message quotes, in characters.
 const SHOWN_MAX: usize = 60;
 
 /// The error for a pattern that can't be compiled.
@@ -213,7 +213,7 @@ fn not_a_pattern(pattern: &str, error: &regex::Error) -> Error {
     }
 }
 
-/// The character, from 1, that the crate's message points at: the pattern is in a line of its own there, with a caret below.
+/// Returns the character, from 1, that the crate's message points at with a caret, below the pattern's own line.
 fn place_of(told: &str, pattern: &str) -> Option<usize> {
     let mut lines = told.lines().skip_while(|line| line.trim_start() != pattern.trim_start());
     let shown = lines.next()?;
@@ -222,10 +222,10 @@ fn place_of(told: &str, pattern: &str) -> Option<usize> {
     caret.checked_sub(indent).map(|at| at + 1)
 }
 
-/// Patterns that vary by row and are kept compiled. A compiled pattern may take megabytes.
+/// Number of varying patterns that are kept compiled. A compiled pattern may take megabytes.
 const RECENT_MAX: usize = 8;
 
-/// The patterns of a call: a constant one, or those of the last rows.
+/// The patterns of a call: a constant one, or those of the latest rows.
 pub(super) struct Patterns {
     usage: Usage,
     constant: Option<Pattern>,
@@ -238,7 +238,7 @@ struct Recent {
     compiled: Arc<Pattern>,
 }
 
-/// A compiled pattern for a row.
+/// The compiled pattern of a row.
 pub(super) enum Found<'p> {
     Constant(&'p Pattern),
     Recent(Arc<Pattern>),
@@ -261,7 +261,7 @@ impl Patterns {
         Self { usage, constant, recent: Mutex::default() }
     }
 
-    /// The compiled pattern of a row.
+    /// Returns the compiled pattern of a row.
     #[inline]
     pub(super) fn get(&self, pattern: &str, flags: &str) -> Result<Found<'_>> {
         match &self.constant {
@@ -270,7 +270,7 @@ impl Patterns {
         }
     }
 
-    /// The one that was used last comes first.
+    /// Keeps the most recently used pattern first.
     fn varying(&self, pattern: &str, flags: &str) -> Result<Arc<Pattern>> {
         let is_it = |recent: &Recent| *recent.pattern == *pattern && *recent.flags == *flags;
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -289,27 +289,27 @@ impl Patterns {
 
 /// A way to call a function whose second argument is a pattern.
 pub(super) struct Call {
-    /// Which argument has the flags.
+    /// Index of the argument with the flags.
     pub(super) flags: Option<usize>,
-    /// Nothing but the pattern and its flags makes it fail.
+    /// True if only the pattern and its flags can make it fail.
     pub(super) is_safe: bool,
     pub(super) form: fn(Patterns) -> Form,
 }
 
-/// A call that can't fail once its pattern is known to be one.
+/// A call that can't fail once its pattern is known to be valid.
 pub(super) const fn safe(flags: Option<usize>, form: fn(Patterns) -> Form) -> Call {
     Call { flags, is_safe: true, form }
 }
 
-/// A call that may fail by its other arguments.
+/// A call that may fail because of its other arguments.
 pub(super) const fn fallible(flags: Option<usize>, form: fn(Patterns) -> Form) -> Call {
     Call { flags, is_safe: false, form }
 }
 
-/// Which argument is the pattern.
+/// Index of the argument with the pattern.
 const PATTERN: usize = 1;
 
-/// The form of the call that fits the arguments best, with the pattern compiled if it is a constant.
+/// Returns the form of the call that fits the arguments best, with the pattern compiled if it is a constant.
 pub(super) fn chosen(
     arguments: &[ArgumentType<'_>],
     usage: Usage,
@@ -325,7 +325,7 @@ pub(super) fn chosen(
     }))
 }
 
-/// The compiled pattern if it is a constant, as are its flags.
+/// Returns the compiled pattern if it and its flags are constants.
 pub(super) fn compiled(
     arguments: &[ArgumentType<'_>],
     usage: Usage,
@@ -344,7 +344,7 @@ pub(super) fn compiled(
     Pattern::new(pattern, flags, usage).map(Some).map_err(bad)
 }
 
-/// The byte at which a search begins that starts at a character, from 1; `None` if it is behind the end.
+/// Converts the character where a search starts, from 1, to a byte; `None` if it is after the end.
 pub(super) fn start_byte(text: &str, start: i64) -> Result<Option<usize>> {
     let Some(chars) = start.checked_sub(1).and_then(|chars| usize::try_from(chars).ok()) else {
         return Err(below_one("start of a search", start));
@@ -424,7 +424,7 @@ mod tests {
             }
         }
 
-        /// The head of a pattern finds the match and the groups of all of it.
+        /// The head of a pattern finds the same match and groups as the whole pattern.
         #[test]
         fn heads_match_alike(head in "(\\^)?(a|b|\\.|\\[ab\\]|\\(b\\*\\?\\)|\\(\\?:a\\)\\?){1,4}", text in "[abc\n]{0,8}") {
             let written = format!("{head}.*$");

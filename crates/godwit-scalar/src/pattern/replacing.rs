@@ -1,4 +1,4 @@
-//! Other texts in place of what matches.
+//! Replacement of matches.
 
 use std::ops::Range;
 
@@ -71,7 +71,7 @@ fn replaced(pattern: &Pattern, text: &str, by: &str, out: &mut Writer<'_>) -> Re
     push(&text[place.end..], out)
 }
 
-/// Replaces the n-th match from a character on, or all for 0.
+/// Replaces the n-th match from a character on, or all matches for 0.
 fn replaced_from(pattern: &Pattern, text: &str, by: &str, start: i64, nth: i64, out: &mut Writer<'_>) -> Result<()> {
     let Ok(nth) = usize::try_from(nth) else {
         let error = Error::user(format!("the match to replace is counted from 1, or 0 for all, not {nth}"));
@@ -112,7 +112,7 @@ fn push(text: &str, out: &mut Writer<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What stands for a match; a backslash that begins no reference stands for itself.
+/// Writes the replacement of a match; a backslash that doesn't begin a reference stands for itself.
 fn write_replacement(
     by: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! Rows of any number of texts, some of them NULL.
+//! Functions of any number of texts, some of them NULL.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{ListWriter, Strings, Writer, Written, for_each_row, with_nulls};
 use crate::function::Form;
 use crate::kernel::{Kernel, Work};
 
-/// A form whose value is a text that is written from texts and NULLs. The last argument may repeat.
+/// Creates a form that writes a text from texts and NULLs. The last argument may repeat.
 pub(crate) fn any_texts<O: Written + 'static>(
     arguments: Vec<SqlType>,
     repeats: bool,
@@ -21,7 +21,7 @@ pub(crate) fn any_texts<O: Written + 'static>(
     Form { arguments, repeats, result: SqlType::Varchar, strict: false, may_fail, may_be_null, kernel }
 }
 
-/// A form whose value is a list of texts, VARCHAR[], that is written from texts and NULLs.
+/// Creates a form that writes a list of texts, VARCHAR[], from texts and NULLs.
 pub(crate) fn lists<O: Written + 'static>(
     arguments: Vec<SqlType>,
     write: impl Fn(&[Option<&[u8]>], &mut ListWriter<'_>) -> O + Send + Sync + 'static,

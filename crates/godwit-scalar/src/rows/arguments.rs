@@ -1,4 +1,4 @@
-//! Arguments as functions of one row see them.
+//! Arguments as seen by functions of one row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::IntervalMonthDayNanoType;
@@ -13,7 +13,7 @@ use super::Strings;
 
 /// The type of an argument.
 pub(crate) trait Argument: 'static {
-    /// SQL's type.
+    /// The SQL type.
     const TYPE: SqlType;
     /// A value.
     type Item<'a>: Copy;
@@ -25,7 +25,7 @@ pub(crate) trait Argument: 'static {
     fn item(column: &Self::Column, row: usize) -> Self::Item<'_>;
 }
 
-/// The types of all arguments: a tuple.
+/// The types of all arguments, as a tuple.
 pub(crate) trait Arguments: 'static {
     type Items<'a>;
     type Columns;
@@ -70,7 +70,7 @@ tuples!(A 0, B 1, C 2, D 3, E 4);
 tuples!(A 0, B 1, C 2, D 3, E 4, G 5);
 tuples!(A 0, B 1, C 2, D 3, E 4, G 5, H 6);
 
-/// The values of a vector, and how many of them one row goes on: none for a constant.
+/// Returns the values of a vector, and the stride between rows: 0 for a constant.
 pub(crate) fn strided(vector: &Vector) -> (Flat, usize) {
     match vector.data() {
         Data::Constant(flat) => (flat.clone(), 0),
@@ -78,7 +78,7 @@ pub(crate) fn strided(vector: &Vector) -> (Flat, usize) {
     }
 }
 
-/// Values of a fixed width, one for each row or one for all.
+/// Fixed-width values, one for each row or one for all.
 pub(crate) struct Values<T: Native> {
     values: ScalarBuffer<T>,
     stride: usize,
@@ -173,7 +173,7 @@ pub(crate) struct Json;
 /// BLOB.
 pub(crate) struct Blob;
 
-/// Texts are UTF-8: readers have looked.
+/// Returns bytes as text: readers have checked that texts are UTF-8.
 #[inline]
 pub(super) fn text_of(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("texts are UTF-8")
@@ -200,7 +200,7 @@ macro_rules! text_arguments {
 
 text_arguments!(Text => Varchar, Json => Json);
 
-/// VARCHAR as its bytes, for functions that needn't tell characters apart.
+/// VARCHAR as its bytes, for functions that needn't distinguish characters.
 pub(crate) struct TextBytes;
 
 macro_rules! byte_arguments {
@@ -224,10 +224,10 @@ macro_rules! byte_arguments {
 
 byte_arguments!(Blob => Blob, TextBytes => Varchar);
 
-/// A VARCHAR that is searched for. A constant is prepared once for a chunk.
+/// A VARCHAR to search for. A constant is prepared once per chunk.
 pub(crate) struct Pattern;
 
-/// A text that is searched for.
+/// A text to search for.
 #[derive(Clone, Copy)]
 pub(crate) struct Needle<'a> {
     bytes: &'a [u8],
@@ -239,7 +239,7 @@ impl<'a> Needle<'a> {
         self.bytes
     }
 
-    /// Where it occurs first.
+    /// Returns its first occurrence.
     #[inline]
     pub(crate) fn find(self, haystack: &[u8]) -> Option<usize> {
         find(haystack, self.bytes, || match self.finder {

@@ -1,4 +1,4 @@
-//! Kernels whose value is one of few texts: they give the places of these in a dictionary.
+//! Kernels whose result is one of a few texts: they return codes of a dictionary.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{Argument, Arguments, Text, for_each_row, valid_rows};
 use crate::function::Form;
 use crate::kernel::{Kernel, Work};
 
-/// A form whose value is the label, of different ones, at a place.
+/// Creates a form whose result is the label at an index; all labels differ.
 pub(crate) fn label<A: Arguments>(
     labels: &[&str],
     place: impl for<'a> Fn(A::Items<'a>) -> usize + Send + Sync + 'static,

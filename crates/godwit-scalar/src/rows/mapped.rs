@@ -1,6 +1,6 @@
-//! Kernels of functions of one number without branches: loops over all rows that the compiler vectorizes.
+//! Kernels of branch-free functions of one number: loops over all rows that the compiler vectorizes.
 //!
-//! In a row of NULL some number stands, of which something is computed that nobody sees.
+//! NULL rows hold some number, too; the result computed from it is never seen.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use super::{Argument, Fixed};
 use crate::function::Form;
 use crate::kernel::{Kernel, Work};
 
-/// A form of one number.
+/// Creates a form from a function of one number.
 pub(crate) fn mapped<A: Argument + Native, R: Fixed>(compute: impl Fn(A) -> R::Native + Send + Sync + 'static) -> Form {
     let compute = move |number| (compute(number), true);
     let refuse = |_| unreachable!("all numbers have a value");
     form::<A, R>(MappedKernel { compute, refuse, types: PhantomData::<fn(A) -> R> }, false)
 }
 
-/// The same, where `compute` also tells whether the function has a value there; if not, `refuse` gives the error.
+/// The same, where `compute` also tells whether the function is defined there; if not, `refuse` gives the error.
 pub(crate) fn mapped_where<A: Argument + Native, R: Fixed>(
     compute: impl Fn(A) -> (R::Native, bool) + Send + Sync + 'static,
     refuse: impl Fn(A) -> Error + Send + Sync + 'static,

@@ -1,20 +1,20 @@
-//! Kernels made of a function of one row.
+//! Kernels made from a function of one row.
 //!
 //! ```text
 //! scalar::<(Text, i64), bool, _>(|(text, at)| …)        a value: T, Option<T> for NULLs, Result<_> if it may fail
 //! text::<(Text, i64), Text, _>(|(text, at), out| …)     a text, written to `out`
 //! part::<(Text, i64)>(|(text, at)| …)                   a part of the first argument, whose bytes are shared
 //! checked_part::<(i64,)>(|(at,)| …, |text, (at,)| …)    the same, where the other arguments may be refused
-//! label::<(Date,)>(&["Sunday", …], |(days,)| …)         a text of few, by its place among them
-//! any_texts(types, repeats, |texts, out| …)             a text of any number of texts and NULLs
-//! lists(types, |texts, out| …)                          VARCHAR[] of any number of texts and NULLs
+//! label::<(Date,)>(&["Sunday", …], |(days,)| …)         one of a few texts, by its index
+//! any_texts(types, repeats, |texts, out| …)             a text from any number of texts and NULLs
+//! lists(types, |texts, out| …)                          VARCHAR[] from any number of texts and NULLs
 //! texts::<(Text, i64), _>(|(text, at), out| …)          a list of texts, written to `out`
-//! scalar_checked(|(text, at), work| …)                  as `scalar`, for loops within one row: `work` says whether to stop
-//! mapped::<f64, f64>(|number| …)                        of one number, without branches: a loop that is vectorized
+//! scalar_checked(|(text, at), work| …)                  like `scalar`, for loops within one row: `work` may stop them
+//! mapped::<f64, f64>(|number| …)                        from one number, without branches: a loop that is vectorized
 //! mapped_where::<f64, f64>(|number| …, |number| …)      the same, where some numbers are refused
 //! ```
 //!
-//! The loop over rows is compiled for each of them. Constants are read in place, dictionaries were looked up before.
+//! The loop over rows is compiled for each of them. Constants are read in place; dictionaries have been decoded before.
 
 mod any_texts;
 mod arguments;
@@ -42,17 +42,17 @@ pub(crate) use self::text_lists::{CHECK_ELEMENTS, ELEMENT_BYTES, ListWriter, tex
 use crate::function::Form;
 use crate::kernel::{Kernel, Work};
 
-/// Rows between two looks at whether the statement is to stop.
+/// Rows between two checks for cancellation.
 const CHECK_ROWS: usize = 256;
 
-/// A form whose value has a fixed width.
+/// Creates a form with a fixed-width result.
 pub(crate) fn scalar<A: Arguments, R: Fixed, O: Answer<R::Native> + 'static>(
     compute: impl for<'a> Fn(A::Items<'a>) -> O + Send + Sync + 'static,
 ) -> Form {
     scalar_checked::<A, R, O>(move |items: A::Items<'_>, _: &dyn Work| compute(items))
 }
 
-/// The same, for functions that may take long for a row.
+/// The same, for functions that may take long for one row.
 pub(crate) fn scalar_checked<A: Arguments, R: Fixed, O: Answer<R::Native> + 'static>(
     compute: impl for<'a> Fn(A::Items<'a>, &dyn Work) -> O + Send + Sync + 'static,
 ) -> Form {
@@ -60,7 +60,7 @@ pub(crate) fn scalar_checked<A: Arguments, R: Fixed, O: Answer<R::Native> + 'sta
     Form::strict(A::types(), R::TYPE, O::MAY_FAIL, O::MAY_BE_NULL, Arc::new(kernel))
 }
 
-/// A form whose value is a text that is written.
+/// Creates a form that writes a text.
 pub(crate) fn text<A: Arguments, R: TextResult, O: Written + 'static>(
     write: impl for<'a, 'w> Fn(A::Items<'a>, &'w mut Writer<'_>) -> O + Send + Sync + 'static,
 ) -> Form {
@@ -68,14 +68,14 @@ pub(crate) fn text<A: Arguments, R: TextResult, O: Written + 'static>(
     Form::strict(A::types(), R::TYPE, O::MAY_FAIL, O::MAY_BE_NULL, Arc::new(kernel))
 }
 
-/// A form whose value is a part of its first argument, a text.
+/// Creates a form whose result is a part of its first argument, a text.
 pub(crate) fn part<A: Arguments>(
     part: impl for<'a> Fn(&'a str, A::Items<'_>) -> &'a str + Send + Sync + 'static,
 ) -> Form {
     part_form::<A, ()>(|_| (), part)
 }
 
-/// The same, where `check` may refuse the arguments behind the text.
+/// The same, where `check` may refuse the arguments after the text.
 pub(crate) fn checked_part<A: Arguments>(
     check: impl Fn(A::Items<'_>) -> Result<()> + Send + Sync + 'static,
     part: impl for<'a> Fn(&'a str, A::Items<'_>) -> &'a str + Send + Sync + 'static,
@@ -92,14 +92,14 @@ fn part_form<A: Arguments, O: Answer<()> + 'static>(
     Form::strict(types, Text::TYPE, O::MAY_FAIL, false, Arc::new(kernel))
 }
 
-/// The rows in which no argument is NULL; `None` if that are all.
+/// Returns the rows in which no argument is NULL; `None` if these are all rows.
 pub(crate) fn valid_rows(arguments: &[Vector]) -> Option<Arc<Bitmap>> {
     let mut validities = arguments.iter().filter_map(Vector::validity);
     let first = validities.next()?.clone();
     Some(validities.fold(first, |all, validity| Arc::new(all.and(validity))))
 }
 
-/// Calls `row` for each row with whether it is valid, with looks at whether to stop in between.
+/// Calls `row` for each row with whether it is valid, with checks for cancellation in between.
 pub(crate) fn for_each_row(
     rows: usize,
     valid: Option<&Bitmap>,
@@ -206,7 +206,7 @@ where
     }
 }
 
-/// Values that are NULL where an argument was, and in the rows of `nulls`.
+/// Returns values that are NULL where an argument is, and in the rows of `nulls`.
 pub(crate) fn with_nulls(values: Flat, valid: Option<Arc<Bitmap>>, nulls: &[usize]) -> Vector {
     if nulls.is_empty() {
         return Vector::flat(values, None).with_validity(valid);
@@ -218,7 +218,7 @@ pub(crate) fn with_nulls(values: Flat, valid: Option<Arc<Bitmap>>, nulls: &[usiz
     Vector::flat(values, Some(validity))
 }
 
-/// Strings of a vector, one for each row or one for all.
+/// The strings of a vector, one for each row or one for all.
 pub(crate) struct Strings {
     strings: StrColumn,
     /// 0 for a constant, else 1.

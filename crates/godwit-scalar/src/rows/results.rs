@@ -1,4 +1,4 @@
-//! What functions of one row give.
+//! Results of functions of one row.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::arguments::{Argument, Blob, Date, Intervals, Json, Text, Time, Timest
 use crate::kernel::{TEXT_BYTES_MAX, Work, too_long};
 use crate::room::Room;
 
-/// A type of results of a fixed width.
+/// The type of a fixed-width result.
 pub(crate) trait Fixed: Argument {
     /// A value.
     type Native: Clone + Default;
@@ -45,7 +45,7 @@ impl Fixed for bool {
     }
 }
 
-/// Intervals are given as Arrow's, whose hours count nanoseconds: see [`godwit_vector::sql::arrow_interval`].
+/// Intervals are returned as Arrow's, with hours in nanoseconds: see [`godwit_vector::sql::arrow_interval`].
 impl Fixed for Intervals {
     type Native = IntervalMonthDayNano;
 
@@ -54,11 +54,11 @@ impl Fixed for Intervals {
     }
 }
 
-/// What a row gives: a value, maybe NULL, maybe an error.
+/// The result for a row: a value, possibly NULL, possibly an error.
 pub(crate) trait Answer<T> {
     /// Some row may be an error.
     const MAY_FAIL: bool;
-    /// Some row may be NULL though no argument is.
+    /// Some row may be NULL although no argument is.
     const MAY_BE_NULL: bool;
 
     fn answer(self) -> Result<Option<T>>;
@@ -104,18 +104,18 @@ impl<T> Answer<T> for Result<Option<T>> {
     }
 }
 
-/// A type of results that are texts, or lie in vectors as these.
+/// The type of a result that is text, or is represented like text in vectors.
 pub(crate) trait TextResult: Argument {}
 
 impl TextResult for Text {}
 impl TextResult for Json {}
 impl TextResult for Blob {}
 
-/// Whether a row was written: always, `Some(())` or NULL, maybe an error.
+/// Whether a row was written: always, `Some(())` or NULL, possibly an error.
 pub(crate) trait Written {
     /// Some row may be an error.
     const MAY_FAIL: bool;
-    /// Some row may be NULL though no argument is.
+    /// Some row may be NULL although no argument is.
     const MAY_BE_NULL: bool;
 
     fn written(self) -> Result<bool>;
@@ -131,10 +131,10 @@ impl<O: Answer<()>> Written for O {
     }
 }
 
-/// Where texts are written, one for each row.
+/// Writes texts, one for each row.
 ///
-/// What may be much longer than the arguments asks for room first ([`reserve`](Self::reserve)); the rest is counted when its
-/// row ends.
+/// Rows that may be much longer than the arguments reserve memory first ([`reserve`](Self::reserve)); others are
+/// counted when they end.
 pub(crate) struct Writer<'w> {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -147,7 +147,7 @@ impl<'w> Writer<'w> {
         Self { bytes: Vec::new(), ends: Vec::with_capacity(rows), room: Room::new(rows, work), work }
     }
 
-    /// Makes room for so many more bytes of this row, or fails.
+    /// Makes room for this many more bytes of this row, or fails.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Result<()> {
         if bytes > TEXT_BYTES_MAX {
             return Err(too_long());
@@ -155,7 +155,7 @@ impl<'w> Writer<'w> {
         self.room.grow(&mut self.bytes, bytes)
     }
 
-    /// An error if the statement is to stop: for long loops within a row.
+    /// Fails if the statement should stop: for long loops within a row.
     pub(crate) fn check(&self) -> Result<()> {
         self.work.check()
     }
@@ -178,7 +178,7 @@ impl<'w> Writer<'w> {
         &mut self.bytes[start..]
     }
 
-    /// Forgets what was written of this row.
+    /// Discards what was written of this row.
     pub(crate) fn clear_row(&mut self) {
         self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
     }

@@ -16,7 +16,7 @@ use crate::function::Form;
 use crate::kernel::{Kernel, Work, too_long};
 use crate::room::Room;
 
-/// A form whose value is a list of texts.
+/// Creates a form whose result is a list of texts.
 pub(crate) fn texts<A: Arguments, O: Written + 'static>(
     write: impl for<'a, 'w> Fn(A::Items<'a>, &'w mut ListWriter<'_>) -> O + Send + Sync + 'static,
 ) -> Form {
@@ -25,22 +25,22 @@ pub(crate) fn texts<A: Arguments, O: Written + 'static>(
     Form::strict(A::types(), result, O::MAY_FAIL, O::MAY_BE_NULL, Arc::new(kernel))
 }
 
-/// Where lists of texts are written, one for each row.
+/// Writes lists of texts, one for each row.
 pub(crate) struct ListWriter<'w> {
     elements: Writer<'w>,
     element_count: usize,
     null_elements: Vec<usize>,
-    /// Where the lists of rows end.
+    /// The end of each row's list.
     ends: Vec<i32>,
-    /// Room for the elements beside their bytes.
+    /// Memory of the elements besides their bytes.
     room: Room<'w>,
     work: &'w dyn Work,
 }
 
-/// Elements between two looks at whether the statement is to stop, for which room is asked for at once.
+/// Elements between two checks for cancellation, for which memory is reserved together.
 pub(crate) const CHECK_ELEMENTS: usize = 4096;
 
-/// What an element takes beside its bytes: its end, two views of it, whether it is NULL.
+/// Memory per element besides its bytes: its end, two views of it, whether it is NULL.
 pub(crate) const ELEMENT_BYTES: usize = 48;
 
 impl<'w> ListWriter<'w> {
@@ -56,7 +56,7 @@ impl<'w> ListWriter<'w> {
         self.write(|out| out.push_str(element))
     }
 
-    /// Appends an element of a text's bytes, or NULL.
+    /// Appends an element with a text's bytes, or NULL.
     pub(crate) fn push_part(&mut self, element: Option<&[u8]>) -> Result<()> {
         self.write(|out| element.map(|element| out.push_bytes(element)))
     }
@@ -85,7 +85,7 @@ impl<'w> ListWriter<'w> {
         Ok(())
     }
 
-    /// The lists, none of them NULL.
+    /// Returns the lists, none of them NULL.
     pub(crate) fn finish(self) -> Result<Flat> {
         let elements = with_nulls(Flat::Str(self.elements.finish()), None, &self.null_elements);
         let elements = to_arrow(&elements, &DataType::Utf8View)?;

@@ -1,4 +1,4 @@
-//! What is in maps: keys, values, entries.
+//! The contents of maps: keys, values, entries.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// The types of the keys and values of a map.
+/// Returns the types of the keys and values of a map.
 fn entry_of(map: &ArgumentType<'_>) -> Option<(SqlType, SqlType)> {
     match map.ty {
         SqlType::Map(entry) => Some((settled(entry.0.clone()), settled(entry.1.clone()))),
@@ -56,7 +56,7 @@ fn map_of(key: &SqlType, value: &SqlType) -> SqlType {
     SqlType::Map(Arc::new((key.clone(), value.clone())))
 }
 
-/// The types of a map and of what is looked up among its keys.
+/// Returns the types of a map and of the key to look up.
 fn types_of_key(map: &ArgumentType<'_>, key: &ArgumentType<'_>) -> Option<(Vec<SqlType>, SqlType)> {
     let (own, value) = entry_of(map)?;
     let common = common_type(&own, key.ty)?;
@@ -91,7 +91,7 @@ fn parts(arguments: &[ArgumentType<'_>], part: Part) -> Chosen {
     };
     let compute = move |call: &Call<'_>| {
         let maps = call.lists(0)?;
-        // The entries of a map are structs without NULLs, those of a list may have some: their types differ in that.
+        // The entries of a map are structs without NULLs, those of a list may contain some: their types differ in that.
         let element = arrow_type(call.result.element().expect("the result is a list"))?;
         let elements = in_layout(Arc::clone(part.of(&maps)), &element)?;
         call.picked(&[&elements], |row, out| out.extend(maps.range(row)))
@@ -99,7 +99,7 @@ fn parts(arguments: &[ArgumentType<'_>], part: Part) -> Chosen {
     Some(Ok(strict(types, SqlType::list_of(element), compute).total().never_null()))
 }
 
-/// The number of a map's entries.
+/// The number of entries in a map.
 pub(crate) fn size(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [map] = arguments else { return None };
     let (key, value) = entry_of(map)?;
@@ -110,7 +110,7 @@ pub(crate) fn size(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![map_of(&key, &value)], SqlType::UBigInt, compute).total().never_null()))
 }
 
-/// Maps, and what finds the entry of a key.
+/// Returns maps, and the search for their keys.
 fn keyed(call: &Call<'_>) -> Result<(Lists, Search)> {
     let maps = call.lists(0)?;
     let search = Search::new(call, maps.keys_and_values().0, 1)?;

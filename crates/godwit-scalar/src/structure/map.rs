@@ -1,4 +1,4 @@
-//! Maps that are made: of lists, of entries, of other maps. Keys are different, and not NULL.
+//! Maps made from lists, from entries, and from other maps. Keys are distinct and not NULL.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn wrong(message: &str) -> Error {
     Error::user(message.to_owned()).with_code(SqlState::INVALID_PARAMETER_VALUE)
 }
 
-/// Looks whether keys can be those of a map.
+/// Checks that keys are valid in a map.
 fn check_keys(keys: &Keys, range: std::ops::Range<usize>, groups: &mut Groups, call: &Call<'_>) -> Result<()> {
     if !range.clone().all(|at| keys.is_valid(at)) {
         return Err(wrong("a key of a map is NULL"));
@@ -165,7 +165,7 @@ fn concat(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(lenient(types, result, move |call| together(call, &key_type)).total()))
 }
 
-/// The entries of all maps of a row, one map behind the other, of which then those are taken that are the last of their key.
+/// Concatenates the entries of all maps of a row, and keeps the last one of each key.
 fn together(call: &Call<'_>, key_type: &SqlType) -> Result<Vector> {
     let maps = (0..call.arguments.len()).map(|at| call.lists(at)).collect::<Result<Vec<Lists>>>()?;
     let sources: Vec<&ArrayRef> = maps.iter().map(|maps| &maps.elements).collect();

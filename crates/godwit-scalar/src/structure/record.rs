@@ -1,6 +1,6 @@
-//! Structs: made of values, and their fields.
+//! Structs, made from values, and their fields.
 //!
-//! Where a call names fields, as in `struct_pack(a := 1)`, each name comes as a constant text before its value.
+//! Where a call names fields, as in `struct_pack(a := 1)`, each name comes before its value, as a constant text.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// The structs of some columns, NULL where they aren't valid.
+/// Builds structs from columns, NULL where they aren't valid.
 fn structs(columns: Vec<ArrayRef>, call: &Call<'_>, valid: Option<Bitmap>) -> Result<Vector> {
     let DataType::Struct(fields) = arrow_type(call.result)? else { unreachable!("the result is a struct") };
     let nulls = valid.as_ref().map(nulls_of);
@@ -75,7 +75,7 @@ fn name_of_number(at: usize) -> String {
     format!("v{}", at + 1)
 }
 
-/// A struct of fields whose names differ in any case.
+/// Returns a struct type; its field names must differ even if case is ignored.
 fn struct_of(fields: Vec<(String, SqlType)>) -> std::result::Result<SqlType, NoFunction> {
     for (at, (name, _)) in fields.iter().enumerate() {
         if fields[..at].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
@@ -86,7 +86,7 @@ fn struct_of(fields: Vec<(String, SqlType)>) -> std::result::Result<SqlType, NoF
     Ok(SqlType::struct_of(fields.iter().map(|(name, ty)| (name.as_str(), ty.clone()))))
 }
 
-/// Names and values in turn.
+/// Reads names and values in turn.
 fn named<'v>(arguments: &[ArgumentType<'v>]) -> Option<Vec<(&'v str, SqlType)>> {
     let pair = |pair: &[ArgumentType<'v>]| match pair {
         [name, value] if value.lambda_parameters.is_none() => Some((constant_text(name)?, any_type(value))),
@@ -125,7 +125,7 @@ fn row(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(lenient(types, result, compute).total().never_null()))
 }
 
-/// A field of a struct, by its name in any case or by its position from 1.
+/// A field of a struct, by its name, ignoring case, or by its position from 1.
 pub(crate) fn field(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [record, field] = arguments else { return None };
     let fields = record.ty.fields()?;
@@ -166,7 +166,7 @@ fn changed(arguments: &[ArgumentType<'_>], may_replace: bool) -> Chosen {
     let (record, rest) = arguments.split_first()?;
     let fields = record.ty.fields()?;
     let named = named(rest)?;
-    // Where each field comes from: an argument, or the struct.
+    // The origin of each field: an argument, or the struct.
     let mut all: Vec<(String, SqlType)> =
         fields.iter().map(|field| (field.name.to_string(), field.ty.clone())).collect();
     let mut sources: Vec<Option<usize>> = vec![None; fields.len()];
@@ -206,7 +206,7 @@ fn concat(arguments: &[ArgumentType<'_>]) -> Chosen {
         .flat_map(|fields| fields.iter())
         .map(|field| (field.name.to_string(), field.ty.clone()))
         .collect();
-    // Rows have numbers in place of names, which are counted through.
+    // Rows have numbers instead of names, which are counted continuously.
     let is_numbered =
         |fields: &[StructField]| fields.iter().enumerate().all(|(at, field)| *field.name == *name_of_number(at));
     let fields = match records.iter().all(|fields| is_numbered(fields)) {
@@ -253,7 +253,7 @@ fn values(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![record.ty.clone()], SqlType::Struct(fields.collect()), compute).total().never_null()))
 }
 
-/// The struct with fields of one type, and that type, which the value has, too.
+/// Returns the types for a search: a struct whose fields have one type, and that type for the value.
 fn types_of_search(arguments: &[ArgumentType<'_>]) -> Option<Vec<SqlType>> {
     let [record, value] = arguments else { return None };
     let fields = record.ty.fields()?;
@@ -262,7 +262,7 @@ fn types_of_search(arguments: &[ArgumentType<'_>]) -> Option<Vec<SqlType>> {
     Some(vec![SqlType::Struct(fields.iter().map(field).collect()), common])
 }
 
-/// The number of the first field of a row's struct that has its value.
+/// Returns the index of the first field with the row's value.
 fn searched(call: &Call<'_>) -> Result<impl Fn(usize) -> Option<usize>> {
     let items = call.items(0)?;
     let columns = items.array.as_struct().columns().iter();
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(shown("struct_contains", &[numbers, "NULL"]), "NULL");
     }
 
-    /// The arguments and the message of a call that isn't bound.
+    /// Returns the arguments and the message of a call that can't be bound.
     fn refused(name: &str, arguments: &[(&str, Option<&str>)]) -> String {
         use godwit_plan::ArgumentType;
         use godwit_types::{SqlType, Value};

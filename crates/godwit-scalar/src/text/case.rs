@@ -1,4 +1,4 @@
-//! Upper and lower case, by Unicode.
+//! Upper and lower case, according to Unicode.
 
 use std::str;
 
@@ -34,7 +34,7 @@ fn upper(text: &str, out: &mut Writer<'_>) {
     }
 }
 
-/// Writes a text with what becomes of its characters; ASCII is changed in place.
+/// Writes a text with its characters mapped; ASCII is changed in place.
 fn mapped<C: Iterator<Item = char>>(text: &str, ascii: fn(&mut [u8]), other: fn(char) -> C, out: &mut Writer<'_>) {
     for run in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
         if run[0].is_ascii() {
@@ -48,7 +48,7 @@ fn mapped<C: Iterator<Item = char>>(text: &str, ascii: fn(&mut [u8]), other: fn(
     }
 }
 
-/// The only letter whose lower case depends on what is around it: σ, and ς at the end of a word.
+/// The only letter whose lower case depends on its context: σ, or ς at the end of a word.
 const SIGMA: char = 'Σ';
 
 fn lower(text: &str, out: &mut Writer<'_>) {
@@ -62,7 +62,7 @@ fn lower(text: &str, out: &mut Writer<'_>) {
     }
 }
 
-/// Words are letters and digits.
+/// Capitalizes words, which consist of letters and digits.
 fn words(text: &str, out: &mut Writer<'_>) {
     let mut is_in_word = false;
     if text.is_ascii() {
@@ -82,7 +82,7 @@ fn words(text: &str, out: &mut Writer<'_>) {
     }
 }
 
-/// The lower case of the upper case makes all forms of a letter one; the dotless ı stays a letter of its own.
+/// Lower case of upper case unifies all forms of a letter; the dotless ı stays a letter of its own.
 fn folded(text: &str, out: &mut Writer<'_>) {
     if text.is_ascii() {
         return lower(text, out);

@@ -1,6 +1,6 @@
-//! Where characters lie in texts. ASCII is counted in bytes.
+//! Positions of characters in texts. ASCII is counted in bytes.
 
-/// The byte where the character behind `count` of them starts; the end, if there are fewer.
+/// Returns the byte where the character after the first `count` starts; the end if there are fewer.
 pub(super) fn after(text: &str, count: usize) -> usize {
     match text.as_bytes().get(..count) {
         None => text.len(),
@@ -9,7 +9,7 @@ pub(super) fn after(text: &str, count: usize) -> usize {
     }
 }
 
-/// The byte where the last `count` characters start; 0, if there are fewer.
+/// Returns the byte where the last `count` characters start; 0 if there are fewer.
 pub(super) fn before(text: &str, count: usize) -> usize {
     let Some(start) = text.len().checked_sub(count) else { return 0 };
     if text.as_bytes()[start..].is_ascii() {
@@ -21,12 +21,12 @@ pub(super) fn before(text: &str, count: usize) -> usize {
     }
 }
 
-/// A count, of which all beyond the length of any text are alike.
+/// Converts a count; all counts beyond the length of any text are equivalent.
 pub(super) fn size(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// A number of characters or bytes: texts are shorter than 2 GiB, wherever they come from.
+/// Converts a number of characters or bytes: texts are shorter than 2 GiB, wherever they come from.
 pub(super) fn number(count: usize) -> i32 {
     i32::try_from(count).expect("texts are shorter than 2 GiB")
 }

@@ -1,4 +1,4 @@
-//! Texts one after the other.
+//! Concatenation of texts.
 
 use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::{SqlType, cast_kind};
@@ -38,12 +38,12 @@ fn joined(arguments: &[ArgumentType<'_>]) -> Option<Result<Form, NoFunction>> {
     (is_taken && takes_texts(arguments, 2)).then_some(Ok(form))
 }
 
-/// Are there enough arguments, which all can be cast to text?
+/// True if there are enough arguments and all can be cast to text.
 fn takes_texts(arguments: &[ArgumentType<'_>], least: usize) -> bool {
     arguments.len() >= least && arguments.iter().all(is_textual)
 }
 
-/// Can the argument be cast to text?
+/// True if the argument can be cast to text.
 pub(super) fn is_textual(argument: &ArgumentType<'_>) -> bool {
     argument.lambda_parameters.is_none() && cast_kind(argument.ty, &SqlType::Varchar).is_some()
 }

@@ -1,4 +1,4 @@
-//! Numbers as digits of a base, as sizes, and as bars.
+//! Numbers as digits in a base, as sizes, and as bars.
 
 use godwit_common::{Error, Result, SqlState};
 
@@ -56,7 +56,7 @@ const LOWER: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 fn write_digits(mut number: u128, base: u8, digits: &[u8; 36], least: usize, out: &mut Writer<'_>) {
     let mut buffer = [b'0'; 128];
     let mut start = buffer.len();
-    // Division of 128 bits is slow.
+    // Division of 128-bit integers is slow.
     while number > u128::from(u64::MAX) {
         start -= 1;
         buffer[start] = digits[(number % u128::from(base)) as usize];
@@ -102,7 +102,7 @@ fn write_base(number: i64, base: i64, length: i64, out: &mut Writer<'_>) -> Resu
     Ok(())
 }
 
-/// One digit behind the point, cut off: nothing becomes a unit by rounding.
+/// Writes one digit after the point, truncated: rounding never reaches the next unit.
 fn write_size(bytes: i64, base: u64, units: &str, end: &str, out: &mut Writer<'_>) {
     let size = bytes.unsigned_abs();
     if bytes < 0 {
@@ -131,7 +131,7 @@ fn write_size(bytes: i64, base: u64, units: &str, end: &str, out: &mut Writer<'_
     }
 }
 
-/// Blocks by the eighths of a character that they fill.
+/// Blocks by the eighths of a character that they cover.
 const BLOCKS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 const BAR_WIDTH_MAX: f64 = 1000.0;

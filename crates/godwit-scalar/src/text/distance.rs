@@ -1,6 +1,6 @@
-//! How far texts are from each other. All count characters.
+//! Distances between texts. All count characters.
 //!
-//! The time of a distance grows with the product of the lengths, so that long texts ask every now and then whether to go on.
+//! The time grows with the product of the lengths, so long texts check now and then whether to go on.
 
 use std::cmp::min;
 use std::collections::HashMap;
@@ -48,7 +48,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// What rows leave to the next ones, so that these needn't allocate.
+/// Memory that rows reuse, to avoid allocations.
 #[derive(Default)]
 pub(super) struct Scratch {
     pub(super) first: Vec<char>,
@@ -59,7 +59,7 @@ pub(super) struct Scratch {
     last_rows: LastRows,
 }
 
-/// The last row of the table in which a character stood; 0 for none.
+/// The last row of the table that had a character; 0 for none.
 #[derive(Default)]
 struct LastRows {
     ascii: Vec<usize>,
@@ -100,16 +100,16 @@ impl Scratch {
     }
 }
 
-/// Bytes of scratch for a byte of text, at most.
+/// Maximum bytes of scratch per byte of text.
 const SCRATCH_BYTES: usize = 64;
 
-/// Texts that are long enough to ask for memory.
+/// Minimum length of texts that reserve memory.
 const LONG_TEXT: usize = 1 << 14;
 
 /// Compares two texts.
 pub(super) type Measure<T> = fn(&str, &str, &mut Scratch, &dyn Work) -> Result<T>;
 
-/// A form of a measure of two texts.
+/// Creates a form from a measure of two texts.
 fn distance<R: Fixed>(measure: Measure<R::Native>) -> Form
 where
     R::Native: Copy,
@@ -129,7 +129,7 @@ impl<R: Fixed> Kernel for Distance<R> {
     }
 }
 
-/// A form of a similarity that is 0 if it is less than a third argument.
+/// Creates a form of a similarity that is 0 if it is less than a third argument.
 fn similarity_from(measure: Measure<f64>) -> Form {
     let types = vec![SqlType::Varchar, SqlType::Varchar, SqlType::Double];
     Form::strict(types, SqlType::Double, false, false, Arc::new(SimilarityFrom { measure }))
@@ -152,7 +152,7 @@ impl Kernel for SimilarityFrom {
     }
 }
 
-/// The measures of the texts of all rows without NULLs.
+/// Measures the texts of all rows without NULLs.
 fn measured<T: Clone>(
     arguments: &[Vector],
     rows: usize,
@@ -178,10 +178,10 @@ fn measured<T: Clone>(
     Ok(values)
 }
 
-/// Comparisons of characters between two looks at whether to go on.
+/// Comparisons of characters between two checks whether to go on.
 const CHECK_STEPS: usize = 1 << 16;
 
-/// Looks at whether to go on, every [`CHECK_STEPS`].
+/// Checks whether to go on, every [`CHECK_STEPS`].
 pub(super) struct Pace<'w> {
     steps: usize,
     work: &'w dyn Work,
@@ -226,8 +226,8 @@ fn levenshtein(a: &str, b: &str, scratch: &mut Scratch, work: &dyn Work) -> Resu
     Ok(row[first.len()])
 }
 
-/// The distance of ASCII texts, of which one has up to 64 characters: the differences between the cells of a column of the
-/// table are bits of words, and a column is one step (Myers 1999, in the form of Hyyrö 2003).
+/// Computes the distance of ASCII texts, one of which has at most 64 characters: the differences between the cells of a
+/// table column are bits of words, and a column is one step (Myers 1999, in the form of Hyyrö 2003).
 fn levenshtein_of_words(short: &[u8], long: &[u8]) -> usize {
     let Some(last) = short.len().checked_sub(1) else { return long.len() };
     let mut places = [0_u64; 128];
@@ -248,8 +248,8 @@ fn levenshtein_of_words(short: &[u8], long: &[u8]) -> usize {
     distance
 }
 
-/// The distance in which swapped neighbors may be changed further, in memory for three rows of the table (Zhao and Sahni
-/// 2019): of a swap, only the last row with the one character and the last column with the other are looked at.
+/// Computes the distance in which swapped neighbors may be edited further, in memory for three rows of the table (Zhao
+/// and Sahni 2019): for a swap, only the last row with one character and the last column with the other are considered.
 fn damerau_levenshtein(a: &str, b: &str, scratch: &mut Scratch, work: &dyn Work) -> Result<usize> {
     scratch.take(a, b);
     let Scratch { first, second, row, others: [above, swaps], last_rows, .. } = scratch;

@@ -1,4 +1,4 @@
-//! Characters as people see them: letters with their accents, emoji of several parts. Unicode calls them grapheme clusters.
+//! Characters as users perceive them: letters with accents, emoji of several parts; Unicode's grapheme clusters.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -42,7 +42,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Without carriage returns, which are one with the line feed behind them, characters of ASCII are clusters.
+/// True for ASCII without carriage returns: each character is a cluster, except a carriage return with its line feed.
 fn is_simple(text: &str) -> bool {
     text.is_ascii() && !text.contains('\r')
 }

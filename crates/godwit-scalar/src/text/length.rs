@@ -1,4 +1,4 @@
-//! Lengths of texts, and their characters as numbers.
+//! Lengths of texts, and the codes of their characters.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_vector::kernels::string::char_count;

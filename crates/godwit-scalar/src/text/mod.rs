@@ -1,4 +1,4 @@
-//! Texts. Lengths and places count characters, Unicode's scalar values, from 1.
+//! Texts. Lengths and positions count characters (Unicode scalar values), from 1.
 
 mod case;
 mod characters;
@@ -67,7 +67,7 @@ mod tests {
         }
     }
 
-    /// All choices of one of each.
+    /// Returns all combinations of one choice each.
     fn combinations(choices: &[Vec<&'static str>]) -> Vec<Vec<&'static str>> {
         choices.iter().fold(vec![Vec::new()], |all, choices| {
             let with = |start: &Vec<&'static str>| {

@@ -1,4 +1,4 @@
-//! Texts of a certain length: filled up, cut off, repeated.
+//! Texts of a given length: padded, cut off, repeated.
 
 use godwit_common::Result;
 use godwit_vector::kernels::string::{char_count, substring};

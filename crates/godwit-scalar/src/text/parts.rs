@@ -1,4 +1,4 @@
-//! Parts of texts by places.
+//! Parts of texts by position.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_vector::kernels::string::char_count;
@@ -117,7 +117,7 @@ fn slice_by_step() -> Form {
     })
 }
 
-/// A place counted from the start; -1 is the last one.
+/// Converts a place to count from the start; -1 is the last one.
 fn from_start(place: i64, length: i64) -> i64 {
     if place < 0 { place.saturating_add(length).saturating_add(1) } else { place }
 }
@@ -160,7 +160,7 @@ fn not_zero(number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Without a separator, the text is its first and last field.
+/// Returns a field; without a separator, the text is its first and last field.
 fn field<'a>(text: &'a str, separator: Needle<'_>, number: i64) -> &'a str {
     let width = separator.bytes().len();
     if width == 0 {
@@ -185,7 +185,7 @@ fn last_occurrence(text: &str, separator: Needle<'_>) -> Option<usize> {
     memchr::memmem::rfind(text.as_bytes(), separator.bytes())
 }
 
-/// The text before the separator's occurrence with a number, from the end; `None` if there are fewer.
+/// Returns the text before the separator's n-th occurrence from the end; `None` if there are fewer.
 fn nth_from_end<'a>(text: &'a str, separator: Needle<'_>, occurrences: usize) -> Option<&'a str> {
     (0..occurrences).try_fold(text, |rest, _| Some(&rest[..last_occurrence(rest, separator)?]))
 }

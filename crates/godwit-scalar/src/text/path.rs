@@ -1,4 +1,4 @@
-//! Parts of the paths of files.
+//! Parts of file paths.
 
 use std::str::FromStr;
 
@@ -40,7 +40,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// A form with a separator behind the path.
+/// Creates a form with a separator after the path.
 fn separated(of: fn(&str, Separator) -> &str) -> Form {
     checked_part::<(Text,)>(
         |(separator,)| separator.parse::<Separator>().map(|_| ()),
@@ -48,7 +48,7 @@ fn separated(of: fn(&str, Separator) -> &str) -> Form {
     )
 }
 
-/// What divides the parts of paths.
+/// Separators of the parts of paths.
 #[derive(Clone, Copy)]
 enum Separator {
     Both,
@@ -81,7 +81,7 @@ impl FromStr for Separator {
     }
 }
 
-/// Separators are ASCII, so that paths are cut between characters.
+/// Returns the first directory. Separators are ASCII, so paths are cut between characters.
 fn first_directory(path: &str, separator: Separator) -> &str {
     match path.bytes().position(|byte| separator.is(byte)) {
         None => "",

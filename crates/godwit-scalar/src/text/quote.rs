@@ -1,4 +1,4 @@
-//! Texts as SQL writes them.
+//! Texts quoted for SQL.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -42,7 +42,7 @@ fn nullable() -> Form {
     })
 }
 
-/// Names of small letters, digits and underscores stand for themselves, unless they are words of SQL.
+/// Writes a name; lower-case letters, digits and underscores need no quotes unless the name is a keyword.
 pub(super) fn write_name(name: &str, out: &mut Writer<'_>) {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
     let is_plain = name.bytes().next().is_some_and(is_letter)
@@ -56,7 +56,7 @@ pub(super) fn write_name(name: &str, out: &mut Writer<'_>) {
     out.push('"');
 }
 
-/// With a backslash within, as an escaped text, which means the same whatever a server takes backslashes for.
+/// Writes a literal; with backslashes, as an escaped text, which doesn't depend on the server's treatment of them.
 pub(super) fn write_literal(text: &str, out: &mut Writer<'_>) {
     let has_backslash = text.contains('\\');
     out.push_str(if has_backslash { "E'" } else { "'" });
@@ -83,7 +83,7 @@ fn write_doubled(text: &str, quote: char, out: &mut Writer<'_>) {
     }
 }
 
-/// Words that aren't names everywhere: those of PostgreSQL, and those that only this SQL has.
+/// Keywords that can't be names everywhere: PostgreSQL's, and those that only this SQL has.
 const WORDS: &str = "\
     all analyse analyze and anti any array as asc asof asymmetric authorization between bigint binary bit boolean \
     both case cast char character check coalesce collate collation column concurrently constraint create cross \

@@ -1,4 +1,4 @@
-//! Texts with some of their characters changed.
+//! Texts with some characters replaced.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ fn translation() -> Form {
     Form::strict(vec![SqlType::Varchar; 3], SqlType::Varchar, false, false, Arc::new(Translate))
 }
 
-/// `translate(text, from, to)`. What becomes of characters is worked out once for rows with the same sets.
+/// `translate(text, from, to)`. The mapping is computed once for consecutive rows with the same sets.
 struct Translate;
 
 impl Kernel for Translate {
@@ -108,11 +108,11 @@ impl Kernel for Translate {
     }
 }
 
-/// What becomes of characters: others, or nothing.
+/// Replacements of characters, by others or by nothing.
 struct Changes {
     ascii: [Option<char>; 128],
     others: HashMap<char, Option<char>>,
-    /// All that happens to ASCII is that it becomes other ASCII.
+    /// True if every ASCII character becomes an ASCII character.
     keeps_ascii: bool,
 }
 
@@ -125,7 +125,7 @@ impl Changes {
         };
         let new = to.chars().map(Some).chain(std::iter::repeat(None));
         let pairs: Vec<(char, Option<char>)> = from.chars().zip(new).collect();
-        // The first of equal characters counts.
+        // The first of equal characters wins.
         for &(old, new) in pairs.iter().rev() {
             match changes.ascii.get_mut(old as usize) {
                 Some(change) => *change = new,

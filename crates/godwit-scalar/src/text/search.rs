@@ -1,4 +1,4 @@
-//! Texts in texts.
+//! Search for texts in texts.
 
 use godwit_vector::kernels::string::char_count;
 

@@ -1,4 +1,4 @@
-//! How similar texts are, from 0 to 1.
+//! Similarities of texts, from 0 to 1.
 
 use std::collections::HashSet;
 
@@ -37,14 +37,14 @@ fn jaccard(a: &str, b: &str) -> Result<f64> {
     Ok(both as f64 / any as f64)
 }
 
-/// A bit for each character of ASCII.
+/// Returns a bit for each ASCII character.
 fn ascii_set(text: &str) -> [u64; 2] {
     let mut set = [0; 2];
     text.bytes().for_each(|byte| set[usize::from(byte >> 6)] |= 1 << (byte & 63));
     set
 }
 
-/// Characters are matched to equal ones that aren't further away than half of the longer text; matches in another order
+/// Characters match equal ones at a distance less than half the length of the longer text; matches in another order
 /// count half.
 pub(super) fn jaro(a: &str, b: &str, scratch: &mut Scratch, work: &dyn Work) -> Result<f64> {
     if a.len().max(b.len()) <= 64 && a.is_ascii() && b.is_ascii() {
@@ -91,7 +91,7 @@ fn jaro_of_counts(first: usize, second: usize, matches: usize, in_other_order: u
     (count / first as f64 + count / second as f64 + in_order / count) / 3.0
 }
 
-/// The same for ASCII texts of up to 64 characters, whose places are bits of words.
+/// The same for ASCII texts of up to 64 characters, whose positions are bits of words.
 fn jaro_of_words(a: &[u8], b: &[u8]) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 0.0;
@@ -126,16 +126,16 @@ fn jaro_of_words(a: &[u8], b: &[u8]) -> f64 {
     jaro_of_counts(a.len(), b.len(), matches, in_other_order)
 }
 
-/// Texts that are less similar than this get nothing for a common start.
+/// Minimum similarity for which a common prefix counts.
 const START_COUNTS_FROM: f64 = 0.7;
 
-/// Characters of a common start that count.
+/// Maximum number of characters of a common prefix that count.
 const START_MAX: usize = 4;
 
-/// What each of them counts.
+/// Weight of each of them.
 const START_WEIGHT: f64 = 0.1;
 
-/// Jaro's measure, with more for texts that start alike.
+/// Jaro's measure, increased for texts with a common prefix.
 pub(super) fn jaro_winkler(a: &str, b: &str, scratch: &mut Scratch, work: &dyn Work) -> Result<f64> {
     let similarity = jaro(a, b, scratch, work)?;
     if similarity <= START_COUNTS_FROM {
@@ -154,7 +154,7 @@ mod tests {
     use crate::testing::{error_of, shown};
 
     proptest! {
-        /// A character that isn't ASCII in both texts takes the other way.
+        /// A non-ASCII character in both texts selects the other implementation.
         #[test]
         fn words_of_bits_find_the_same(a in "[a-d]{0,63}", b in "[a-d]{0,63}") {
             let widened = |text: &str| text.replace('d', "é");

@@ -1,4 +1,4 @@
-//! Lists of the parts of texts.
+//! Texts split into lists.
 
 use godwit_common::Result;
 use godwit_types::SqlType;
@@ -35,7 +35,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// As PostgreSQL has it: the empty text has no fields, an empty separator divides nothing.
+/// As in PostgreSQL: the empty text has no fields, an empty separator divides nothing.
 fn array(text: &[u8], separator: Option<&[u8]>, null: Option<&[u8]>, out: &mut ListWriter<'_>) -> Result<()> {
     let mut push = |part| out.push_part((null != Some(part)).then_some(part));
     match separator {
@@ -46,7 +46,7 @@ fn array(text: &[u8], separator: Option<&[u8]>, null: Option<&[u8]>, out: &mut L
     }
 }
 
-/// As DuckDB has it: the empty text has one part, an empty separator divides all characters, NULL nothing.
+/// As in DuckDB: the empty text has one part, an empty separator divides all characters, NULL nothing.
 fn split(text: &[u8], separator: Option<&[u8]>, out: &mut ListWriter<'_>) -> Result<()> {
     match separator {
         Some([]) if !text.is_empty() => characters(text).try_for_each(|part| out.push_part(Some(part))),

@@ -1,4 +1,4 @@
-//! Texts without the characters around them.
+//! Texts with characters stripped from their ends.
 
 use crate::function::{Category, Function, function};
 use crate::rows::{Text, part};

@@ -1,4 +1,4 @@
-//! Unicode's forms of texts.
+//! Unicode normalization and escapes.
 
 use std::str::{self, FromStr};
 
@@ -72,7 +72,7 @@ fn normalized(text: &str, form: Normal, out: &mut Writer<'_>) {
     }
 }
 
-/// Without marks, ASCII stays as it is, whatever is around it.
+/// Removes accents. ASCII stays as it is, whatever surrounds it.
 fn without_accents(text: &str, out: &mut Writer<'_>) {
     for run in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
         let run = str::from_utf8(run).expect("texts are cut between characters");
@@ -83,7 +83,7 @@ fn without_accents(text: &str, out: &mut Writer<'_>) {
     }
 }
 
-/// Two escapes may be the halves of a character beyond 16 bits.
+/// Decodes escapes; two of them may be the halves of a character beyond 16 bits.
 fn unescaped(text: &str, out: &mut Writer<'_>) -> Result<()> {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
@@ -113,7 +113,7 @@ fn unescaped(text: &str, out: &mut Writer<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The number of the escape that a text begins with, and what is behind it.
+/// Returns the number of the escape at the start of a text, and the rest.
 fn escape(text: &str) -> Result<(u32, &str)> {
     for (start, digits) in [("\\+", 6), ("\\u", 4), ("\\U", 8), ("\\", 4)] {
         let number = text.strip_prefix(start).and_then(|rest| rest.split_at_checked(digits));

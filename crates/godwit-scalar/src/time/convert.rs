@@ -1,4 +1,4 @@
-//! Times as text in PostgreSQL's templates, and times made of texts and of seconds.
+//! Times as text in PostgreSQL's templates, and times made from texts and from seconds.
 
 use godwit_common::{Error, Result};
 use godwit_plan::ArgumentType;
@@ -29,7 +29,7 @@ pub(super) fn functions() -> Vec<Function> {
     functions
 }
 
-/// A pattern with its text.
+/// A pattern and its text.
 struct Named {
     text: String,
     pattern: Pattern,
@@ -40,7 +40,7 @@ impl Named {
         Ok(Self { text: text.to_owned(), pattern: Pattern::parse(text)? })
     }
 
-    /// Reads the fields of a text; gives the year of times without one.
+    /// Reads the fields of a text; returns the default year.
     fn read(&self, text: &str, fields: &mut Fields) -> Option<i64> {
         match &self.pattern {
             Pattern::Format(items) => strptime::read(items, text, fields).map(|()| strptime::YEAR),
@@ -49,7 +49,7 @@ impl Named {
     }
 }
 
-/// What is made of the fields of a text, where one of some patterns fits.
+/// Makes a value from the fields of a text, according to the first pattern that fits.
 fn read<T>(patterns: &[Named], text: &str, make: impl Fn(&Fields, i64) -> Result<T>) -> Result<T> {
     for pattern in patterns {
         let mut fields = Fields::default();
@@ -60,7 +60,7 @@ fn read<T>(patterns: &[Named], text: &str, make: impl Fn(&Fields, i64) -> Result
     Err(strptime::mismatch(text, patterns.first().map_or("", |pattern| &pattern.text)))
 }
 
-/// The form of a text and patterns, of which the first that fits is taken.
+/// Returns the form for a text and patterns, of which the first that fits is used.
 fn of_text<R>(arguments: &[ArgumentType<'_>], make: fn(&Fields, i64) -> Result<R::Native>) -> Chosen
 where
     R: Fixed,
@@ -85,7 +85,7 @@ where
     })
 }
 
-/// The form of a text as a cast reads it.
+/// Creates the form for a text read as in a cast.
 fn cast<R: Fixed>(of: fn(Value) -> Option<R::Native>) -> Form
 where
     R::Native: 'static,
@@ -167,11 +167,11 @@ fn to_unixtime() -> Function {
         })
 }
 
-/// Timestamps in ticks of other lengths: names, an example, the type, how long a tick is.
+/// Timestamps in other ticks: names, an example, the type, the length of a tick.
 fn ticks() -> Vec<Function> {
     let function = |names, description, example: (&'static str, &'static str), ty: SqlType, nanos: i64| {
         let of = ty.clone();
-        // Ticks of a microsecond, as far as they are not shorter than one.
+        // Ticks per microsecond if they are shorter, otherwise microseconds per tick.
         let (ticks_of_timestamp, per_tick) = (1_000 / nanos.min(1_000), nanos.max(1_000) / 1_000);
         let rescaled = move |micros: i64| in_range(micros.div_euclid(per_tick).checked_mul(ticks_of_timestamp), &of);
         let of_timestamp = {

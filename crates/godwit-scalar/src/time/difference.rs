@@ -1,4 +1,4 @@
-//! How far apart two times are.
+//! Differences between two times.
 
 use godwit_common::Result;
 use godwit_plan::ArgumentType;
@@ -37,7 +37,7 @@ enum Count {
     Whole,
 }
 
-/// What is counted.
+/// The unit that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Plain(IntervalUnit),
@@ -55,7 +55,7 @@ impl Unit {
         })
     }
 
-    /// How long it is.
+    /// Returns its length.
     fn size(self) -> Size {
         match self {
             Self::IsoYear => Size::IsoYear,
@@ -87,7 +87,7 @@ enum Size {
 }
 
 impl Size {
-    /// `None` if the microseconds are too many.
+    /// Counts boundaries; `None` if the microseconds overflow.
     #[inline(always)]
     fn boundaries(self, start: Moment, end: Moment) -> Option<i64> {
         Some(match self {
@@ -134,7 +134,7 @@ fn months(moment: Moment) -> i64 {
     year * 12 + month - 1
 }
 
-/// Months after which the end isn't reached yet; the end of a month is the same day of a longer one.
+/// Number of whole months, rounded down; the last day of a month counts as the same day of a longer one.
 fn whole_months(start: Moment, end: Moment) -> i64 {
     let months = months(end) - months(start);
     let days = add_months(start.days, months).unwrap_or(start.days);
@@ -148,7 +148,7 @@ fn difference(arguments: &[ArgumentType<'_>], count: Count) -> Chosen {
     if !all_fit {
         return None;
     }
-    // A text beside a date is a date.
+    // A text compared with a date is a date.
     let ty = match (start.ty, end.ty) {
         (SqlType::Unknown, known) | (known, SqlType::Unknown) if *known == SqlType::Date => SqlType::Date,
         _ => ty,
@@ -179,7 +179,7 @@ impl Count {
     }
 }
 
-/// Each size has a loop of its own, in which it is a constant.
+/// Returns the form for a constant unit: each size has its own loop, in which it is a constant.
 fn counting(size: Size, count: Count, ty: &SqlType) -> Option<Form> {
     macro_rules! each {
         ($($known:expr),*) => {
@@ -220,7 +220,7 @@ fn counting_of(size: impl Fn() -> Size + Send + Sync + 'static, count: Count, ty
     })
 }
 
-/// A unit that each row names.
+/// Returns the form for a unit that varies by row.
 fn counting_any(count: Count, ty: &SqlType) -> Option<Form> {
     Some(match ty {
         SqlType::Date => scalar::<(Text, Date, Date), i64, _>(move |(unit, start, end)| {
@@ -242,7 +242,7 @@ fn counting_any(count: Count, ty: &SqlType) -> Option<Form> {
     })
 }
 
-/// Field by field; what is missing is borrowed from the next larger field, days from the month of the earlier time.
+/// Subtracts field by field, borrowing from the next larger field; days from the month of the earlier time.
 fn age_of(end: i64, start: i64) -> Interval {
     let sign = if end < start { -1 } else { 1 };
     let [early, late] = [end.min(start), end.max(start)].map(Moment::of_timestamp);

@@ -1,4 +1,4 @@
-//! What a text says of a time, field by field, and the time that these make.
+//! The fields of a time in a text, and the time that they make up.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
@@ -19,7 +19,7 @@ pub(super) struct Fields {
     pub(super) iso_week: Option<i64>,
     pub(super) sunday_week: Option<i64>,
     pub(super) monday_week: Option<i64>,
-    /// From 0, which is Sunday.
+    /// From 0 for Sunday.
     pub(super) day_of_week: Option<i64>,
     pub(super) hour: Option<i64>,
     pub(super) is_afternoon: Option<bool>,
@@ -27,18 +27,18 @@ pub(super) struct Fields {
     pub(super) second: Option<i64>,
     pub(super) micros: Option<i64>,
     pub(super) seconds_of_day: Option<i64>,
-    /// How many seconds the text is ahead of UTC.
+    /// Seconds ahead of UTC.
     pub(super) offset: Option<i64>,
     pub(super) zone: Option<TimeZone>,
 }
 
-/// The text names a day or time that doesn't exist.
+/// The error for a text with a day or time that doesn't exist.
 fn no_such(what: &str) -> Error {
     Error::user(format!("there is no such {what}")).with_code(SqlState::DATETIME_FIELD_OVERFLOW)
 }
 
 impl Fields {
-    /// The day, from the most exact fields that there are; what is missing is the first of its kind, and the year `year`.
+    /// Returns the day, from the most exact fields; missing fields are the first of their kind, the year is `year`.
     pub(super) fn days(&self, year: i64) -> Result<i64> {
         let day = || no_such("day");
         if let Some(julian_day) = self.julian_day {
@@ -72,7 +72,7 @@ impl Fields {
         day_of(year, self.month.unwrap_or(1), self.day.unwrap_or(1)).ok_or_else(day)
     }
 
-    /// The microseconds of the day.
+    /// Returns the microseconds of the day.
     pub(super) fn time(&self) -> Result<i64> {
         let time = || no_such("time of day");
         if let Some(seconds) = self.seconds_of_day {
@@ -90,7 +90,7 @@ impl Fields {
         if is_time { Ok(micros + self.micros.unwrap_or(0)) } else { Err(time()) }
     }
 
-    /// The timestamp: the moment, if the text says how far from UTC it is.
+    /// Returns the timestamp, in UTC if the text gives a zone or an offset.
     pub(super) fn timestamp(&self, year: i64) -> Result<i64> {
         let local = Moment { days: self.days(year)?, micros: self.time()? }.timestamp();
         let timestamp = match (&self.zone, self.offset) {

@@ -1,4 +1,4 @@
-//! Formats of `strftime`: what they consist of, and times written in them.
+//! Formats of `strftime`: their parts, and times written in them.
 //!
 //! The fields are DuckDB's. `%F`, `%D`, `%R` and `%T` stand for dates and times in full, `%3f`, `%6f` and `%9f` for
 //! fractions of 3, 6 and 9 digits.
@@ -33,9 +33,9 @@ pub(super) enum Item {
 pub(super) enum Field {
     DayShort,
     DayName,
-    /// From 0, which is Sunday.
+    /// From 0 for Sunday.
     DayOfWeek,
-    /// From 1, which is Monday.
+    /// From 1 for Monday.
     IsoDayOfWeek,
     MonthShort,
     MonthName,
@@ -50,7 +50,7 @@ pub(super) enum Field {
     ZoneName,
 }
 
-/// Numbers of a fixed width.
+/// Fixed-width numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Number {
     Day,
@@ -61,13 +61,13 @@ pub(super) enum Number {
     Minute,
     Second,
     DayOfYear,
-    /// Weeks that begin on Sundays; the days before the first are in week 0.
+    /// Weeks that begin on Sundays; the days before the first Sunday are in week 0.
     SundayWeek,
     MondayWeek,
     IsoWeek,
 }
 
-/// What stands before a number of few digits.
+/// The padding of short numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pad {
     Zeros,
@@ -97,7 +97,7 @@ impl Number {
     }
 }
 
-/// The parts of a format; an error if it has fields that are none.
+/// Parses a format; fails if it contains unknown fields.
 pub(super) fn parse(format: &str) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let mut rest = format;
@@ -133,7 +133,7 @@ pub(super) fn push_text(items: &mut Vec<Item>, text: &str) {
     }
 }
 
-/// The letter of a field with what stands before it, and what is behind.
+/// Splits off the letter of a field with its modifiers.
 fn split_specifier(text: &str) -> (&str, &str) {
     let prefix = text.len() - text.trim_start_matches(['-', '3', '6', '9']).len();
     let prefix = prefix.min(1);
@@ -181,7 +181,7 @@ fn field_of(specifier: &str) -> Option<Field> {
     Some(Field::Number(number, pad))
 }
 
-/// What can be written of a time.
+/// A format in which a time can be written.
 pub(super) trait Format: Send + Sync + 'static {
     fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>);
 }
@@ -216,19 +216,19 @@ impl Field {
             Self::Millisecond => push_number(out, fraction / 1_000, 3),
             Self::Microsecond => push_number(out, fraction, 6),
             Self::Nanosecond => push_number(out, fraction * 1_000, 9),
-            // Moments come in UTC, or as local times of another zone.
+            // Moments are in UTC, or were converted to local times of another zone.
             Self::Offset => out.push_str("+00"),
             Self::ZoneName => out.push_str(if is_zoned { "UTC" } else { "" }),
         }
     }
 }
 
-/// Years before the first are negative, and not filled up.
+/// Writes a year; negative years are not padded.
 fn push_year(out: &mut Writer<'_>, year: i64) {
     push_number(out, year, if year < 0 { 1 } else { 4 });
 }
 
-/// A number with zeros before it, up to a width of 20 digits at most.
+/// Writes a number, padded with zeros to a width of at most 20 digits.
 pub(super) fn push_number(out: &mut Writer<'_>, number: i64, width: usize) {
     const DIGITS: usize = 20;
     let mut digits = [b'0'; DIGITS];
@@ -244,7 +244,7 @@ pub(super) fn push_number(out: &mut Writer<'_>, number: i64, width: usize) {
     out.push_bytes(&digits[at.min(DIGITS - width)..]);
 }
 
-/// The form of a function that writes times in a format.
+/// Returns the form of a function that writes times in a format.
 pub(super) fn written<F: Format>(
     arguments: &[ArgumentType<'_>],
     parse: &'static (impl Fn(&str) -> Result<F> + Send + Sync),

@@ -1,4 +1,4 @@
-//! Times made of numbers, and numbers of times.
+//! Times made from numbers, and numbers from times.
 
 use godwit_common::Result;
 use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of};
@@ -42,7 +42,7 @@ fn makers() -> Vec<Function> {
     ]
 }
 
-/// As PostgreSQL has it: the year -1 is 1 BC, and there is no year 0.
+/// Makes a date as in PostgreSQL: the year -1 is 1 BC, and there is no year 0.
 fn date(year: i64, month: i64, day: i64) -> Result<i32> {
     let astronomical = if year < 0 { year.saturating_add(1) } else { year };
     let days = if year == 0 { None } else { day_of(astronomical, month, day) };
@@ -53,7 +53,7 @@ fn field_error(message: String) -> godwit_common::Error {
     invalid(message).with_code(godwit_common::SqlState::DATETIME_FIELD_OVERFLOW)
 }
 
-/// Seconds are rounded to microseconds.
+/// Makes a time; seconds are rounded to microseconds.
 fn time(hour: i64, minute: i64, second: f64) -> Result<i64> {
     let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0.0..60.0).contains(&second);
     let micros = || hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + (second * 1e6).round() as i64;
@@ -112,15 +112,15 @@ fn micros_of_seconds(seconds: i64) -> Result<i64> {
     in_range(seconds.checked_mul(MICROS_PER_SECOND), &SqlType::Timestamp)
 }
 
-/// Seconds since 1970, which may have a fraction.
+/// Converts seconds since 1970, possibly with a fraction.
 pub(super) fn micros_of_fraction(seconds: f64) -> Result<i64> {
     let micros = (seconds * 1e6).round();
-    // 2^63 is the first beyond.
+    // Rounded to 2^63, the first value out of range.
     let limit = i64::MAX as f64;
     in_range((micros >= -limit && micros < limit).then_some(micros as i64), &SqlType::Timestamp)
 }
 
-/// A function of times in ticks since 1970, of a TIME since midnight, of an INTERVAL in all.
+/// A function that returns the ticks of times since 1970, of a TIME since midnight, or of a whole INTERVAL.
 fn ticks(
     names: &'static [&'static str],
     description: &'static str,
@@ -160,7 +160,7 @@ fn epochs() -> Vec<Function> {
     ]
 }
 
-/// A count of units as an interval.
+/// A function from a number of units to an interval.
 fn of_unit(
     names: &'static [&'static str],
     description: &'static str,
@@ -172,7 +172,7 @@ fn of_unit(
         .form(scalar::<(i64,), Intervals, _>(move |(count,)| interval_result(Interval::of(count, unit))))
 }
 
-/// The same for counts with a fraction.
+/// Adds the form for fractional counts.
 fn fractions(function: Function, micros: f64) -> Function {
     function.form(scalar::<(f64,), Intervals, _>(move |(count,)| {
         let micros = (count * micros).round();
@@ -216,7 +216,7 @@ fn counts() -> Vec<Function> {
     ]
 }
 
-/// The parts of an interval, as far as they are given.
+/// Makes an interval from those of its parts that are given.
 fn interval(
     years: i64,
     months: i64,

@@ -1,4 +1,4 @@
-//! What functions of time have in common: days and the time of day, units, errors, arguments that are constants.
+//! Shared code of time functions: days and the time of day, units, errors, constant arguments.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn time_function(names: &'static [&'static str], description: &'stati
     function(Category::Time, names, description)
 }
 
-/// What a chooser gives.
+/// The result of a chooser.
 pub(super) type Chosen = Option<std::result::Result<Form, NoFunction>>;
 
 pub(super) fn out_of_range(ty: &SqlType) -> Error {
@@ -36,17 +36,17 @@ pub(super) fn invalid(message: impl Into<String>) -> Error {
     Error::user(message.into()).with_code(SqlState::INVALID_PARAMETER_VALUE)
 }
 
-/// A value that was computed, or the error that its type doesn't hold it.
+/// Returns a computed value, or the error that it is out of the type's range.
 pub(super) fn in_range<T>(value: Option<T>, ty: &SqlType) -> Result<T> {
     value.ok_or_else(|| out_of_range(ty))
 }
 
-/// An interval as results have it.
+/// Converts an interval to the form for results.
 pub(super) fn interval_result(interval: Option<Interval>) -> Result<IntervalMonthDayNano> {
     arrow_interval(in_range(interval, &SqlType::Interval)?)
 }
 
-/// A day since 1970, and the microseconds of it that have passed.
+/// A day since 1970, and the microseconds passed on that day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
     pub(super) days: i64,
@@ -74,13 +74,13 @@ impl Moment {
         civil_from_days(self.days)
     }
 
-    /// From 0, which is Sunday.
+    /// From 0 for Sunday.
     #[inline]
     pub(super) fn day_of_week(self) -> i64 {
         (self.days + 4).rem_euclid(7)
     }
 
-    /// From 1, which is Monday.
+    /// From 1 for Monday.
     #[inline]
     pub(super) fn iso_day_of_week(self) -> i64 {
         (self.days + 3).rem_euclid(7) + 1
@@ -91,7 +91,7 @@ impl Moment {
         self.days - days_from_civil(Civil { month: 1, day: 1, ..self.civil() }) + 1
     }
 
-    /// The year and the number of the week: weeks belong to the year of their Thursday.
+    /// The year and the number of the ISO week: weeks belong to the year of their Thursday.
     #[inline]
     pub(super) fn iso_week(self) -> (i64, i64) {
         let thursday = Moment { days: self.days - (self.days + 3).rem_euclid(7) + 3, micros: 0 };
@@ -120,22 +120,22 @@ impl Moment {
     }
 }
 
-/// Years beyond this are beyond all timestamps and dates.
+/// Larger years are out of range for all timestamps and dates.
 const YEAR_MAX: u64 = 6_000_000;
 
-/// The day of a date; `None` if there is no such day.
+/// Returns the day of a date; `None` if there is no such day.
 pub(super) fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_month = year.unsigned_abs() <= YEAR_MAX && (1..=12).contains(&month);
     (is_month && day >= 1 && day <= days_in_month(year, month)).then(|| days_from_civil(Civil { year, month, day }))
 }
 
-/// The first Monday of an ISO year: the week of the 4th of January.
+/// Returns the first Monday of an ISO year, in the week of 4 January.
 pub(super) fn iso_year_start(year: i64) -> i64 {
     let fourth = days_from_civil(Civil { year, month: 1, day: 4 });
     fourth - (fourth + 3).rem_euclid(7)
 }
 
-/// The text of an argument, if it is a constant.
+/// Returns the text of an argument, if it is a constant.
 pub(super) fn constant_text<'v>(argument: &ArgumentType<'v>) -> Option<&'v str> {
     match argument.value {
         Some(Value::Text(text)) => Some(text),
@@ -143,7 +143,7 @@ pub(super) fn constant_text<'v>(argument: &ArgumentType<'v>) -> Option<&'v str> 
     }
 }
 
-/// The type of an argument among those that a function has forms for: quoted text is a TIMESTAMP, as are its other kinds.
+/// Returns the type of an argument that functions have forms for: TIMESTAMP for quoted text and for other timestamps.
 pub(super) fn kind_of(argument: &ArgumentType<'_>) -> SqlType {
     match argument.ty {
         SqlType::Unknown | SqlType::TimestampS | SqlType::TimestampMs | SqlType::TimestampNs => SqlType::Timestamp,
@@ -151,13 +151,13 @@ pub(super) fn kind_of(argument: &ArgumentType<'_>) -> SqlType {
     }
 }
 
-/// The refusal of a constant.
+/// The error for a constant that is refused.
 pub(super) fn bad_argument(argument: usize, error: &Error) -> NoFunction {
     NoFunction::BadArgument { argument: Some(argument), message: error.message().to_owned(), code: error.code() }
 }
 
-/// A form with one more argument, a text that the kernel doesn't look at: it was a constant when the form was made. NULL
-/// gives NULL there as well.
+/// Adds a text argument that the kernel ignores: it was a constant when the form was made. NULL there gives NULL as
+/// well.
 pub(super) fn with_constant(form: Form, at: usize) -> Form {
     let mut arguments = form.arguments;
     arguments.insert(at, SqlType::Varchar);
@@ -184,14 +184,14 @@ impl Kernel for Without {
     }
 }
 
-/// The same form for timestamps with time zone, which lie in vectors in the same way.
+/// Returns the same form for timestamps with time zone, which have the same representation in vectors.
 pub(super) fn zoned(form: &Form) -> Form {
     let zoned = |ty: &SqlType| if *ty == SqlType::Timestamp { SqlType::TimestampTz } else { ty.clone() };
     let arguments: Vec<SqlType> = form.arguments.iter().map(zoned).collect();
     form.clone().with_types(arguments, zoned(&form.result))
 }
 
-/// Both forms of a function.
+/// Adds a form for timestamps with and without time zone.
 pub(super) fn both(function: Function, form: Form) -> Function {
     let zoned = zoned(&form);
     function.form(form).form(zoned)

@@ -19,10 +19,10 @@ pub(super) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// From Sunday on.
+/// From Sunday.
 pub(super) const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// Letters of the short names.
+/// Length of the short names.
 pub(super) const SHORT: usize = 3;
 
 pub(super) fn month_name(moment: Moment) -> &'static str {
@@ -33,17 +33,17 @@ pub(super) fn day_name(moment: Moment) -> &'static str {
     DAYS[day(moment)]
 }
 
-/// The place of the moment's month among all.
+/// Returns the index of the moment's month.
 fn month(moment: Moment) -> usize {
     moment.civil().month as usize - 1
 }
 
-/// The place of the moment's day in a week.
+/// Returns the index of the moment's day of the week.
 fn day(moment: Moment) -> usize {
     moment.day_of_week() as usize
 }
 
-/// The place of the name that a text begins with, in any case, and how long the name is. Short names are found last.
+/// Finds the name at the start of a text, in any case; returns its index and length. Short names are tried last.
 pub(super) fn find(names: &[&str], text: &str) -> Option<(usize, usize)> {
     let begins = |name: &str| text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
     let full = names.iter().position(|name| begins(name)).map(|at| (at, names[at].len()));
@@ -59,7 +59,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// The forms that give the name at the place of a moment.
+/// Adds the forms that return the name at the index of a moment.
 fn with_names(function: Function, names: &[&str], place: fn(Moment) -> usize) -> Function {
     function
         .form(label::<(Timestamp,)>(names, move |(at,)| place(Moment::of_timestamp(at))))

@@ -1,6 +1,6 @@
 //! Fields of dates, times, timestamps and intervals.
 //!
-//! Fields are whole numbers, those below the second of all of the second: 1.5 seconds are 1,500 milliseconds. Years are
+//! Fields are integers; those below the second include the whole second: 1.5 seconds are 1,500 milliseconds. Years are
 //! astronomical: the year 0 is 1 BC.
 
 use godwit_common::Result;
@@ -24,7 +24,7 @@ pub(super) fn functions() -> Vec<Function> {
     NAMED.iter().map(named).chain([date_part]).collect()
 }
 
-/// A function that is called like a field: names, field, description, a call, its value.
+/// A function that is named after a field: names, field, description, a call, its result.
 type Named = (&'static [&'static str], Part, &'static str, &'static str, &'static str);
 
 const NAMED: [Named; 24] = [
@@ -116,7 +116,7 @@ pub(super) enum Part {
     Timezone,
     TimezoneHour,
     TimezoneMinute,
-    /// A DOUBLE, as the next.
+    /// A DOUBLE, like the next one.
     Epoch,
     Julian,
 }
@@ -161,7 +161,7 @@ impl Part {
         matches!(self, Self::Epoch | Self::Julian)
     }
 
-    /// A whole field.
+    /// Returns an integer field.
     #[inline(always)]
     fn of(self, moment: Moment) -> i64 {
         match self {
@@ -188,7 +188,7 @@ impl Part {
             Self::Microsecond => moment.micros % MICROS_PER_MINUTE,
             Self::Nanosecond => moment.micros % MICROS_PER_MINUTE * 1_000,
             Self::Era => i64::from(moment.civil().year > 0),
-            // Times are in UTC here: those of other zones were made local before.
+            // Times are in UTC here: those in other zones were converted to local time before.
             Self::Timezone | Self::TimezoneHour | Self::TimezoneMinute => 0,
             Self::Epoch | Self::Julian => unreachable!("it is a DOUBLE"),
         }
@@ -206,13 +206,13 @@ impl Part {
         }
     }
 
-    /// Has a TIME this field?
+    /// True if TIME has this field.
     fn is_of_time(self) -> bool {
         use Part::{Epoch, Hour, Microsecond, Millisecond, Minute, Nanosecond, Second};
         matches!(self, Hour | Minute | Second | Millisecond | Microsecond | Nanosecond | Epoch)
     }
 
-    /// A whole field of an interval, if it has it.
+    /// Returns an integer field of an interval, if it has it.
     fn of_interval(self, interval: Interval) -> Option<i64> {
         let (months, days, micros) = (i64::from(interval.months), i64::from(interval.days), interval.micros);
         Some(match self {
@@ -250,13 +250,13 @@ fn unknown_field(name: &str) -> godwit_common::Error {
         .with_hint("fields are year, month, day, hour, minute, second, epoch, week, dow, doy and others")
 }
 
-/// Centuries and millennia begin with the year 1, and have no zeroth.
+/// Centuries and millennia begin with the year 1; there is no zeroth.
 fn era_of(year: i64, length: i64) -> i64 {
     let era = (year - 1).div_euclid(length);
     if era < 0 { era } else { era + 1 }
 }
 
-/// The form of a field for a type; `None` if there is none. Each field has a loop of its own.
+/// Returns the form of a field for a type; `None` if there is none. Each field has its own loop.
 fn form_of(part: Part, ty: &SqlType) -> Option<Form> {
     macro_rules! each {
         ($argument:ty, $moment:expr) => {
@@ -315,7 +315,7 @@ fn missing_field(name: &str, ty: &SqlType) -> godwit_common::Error {
     invalid(format!("values of type {ty} have no field '{name}'"))
 }
 
-/// A field that each row names: a DOUBLE, as some are.
+/// Returns the form for a field that varies by row: a DOUBLE, because some fields are.
 fn any_part(ty: &SqlType) -> Form {
     match ty {
         SqlType::Date => {

@@ -1,7 +1,7 @@
-//! Texts read in the formats of `strftime`.
+//! Parsing of texts in the formats of `strftime`.
 //!
-//! Numbers may have fewer digits than they are written with, names are read in any case. A blank stands for any number of
-//! them, and blanks around the text don't count. What isn't said is that of 1900-01-01 00:00.
+//! Numbers may have fewer digits than are written, names are read in any case. A blank matches any number of blanks,
+//! and blanks around the text are ignored. Missing fields are those of 1900-01-01 00:00.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::ArgumentType;
@@ -29,16 +29,16 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// The year of times without one.
+/// The default year.
 pub(super) const YEAR: i64 = 1_900;
 
-/// The error of a text that isn't in a format.
+/// The error for a text that doesn't match a format.
 pub(super) fn mismatch(text: &str, format: &str) -> Error {
     let shown: String = text.chars().take(60).collect();
     Error::user(format!("'{shown}' isn't in the format '{format}'")).with_code(SqlState::INVALID_TEXT_REPRESENTATION)
 }
 
-/// Reads the fields of a text; `None` if it isn't in the format.
+/// Reads the fields of a text; `None` if it doesn't match the format.
 pub(super) fn read(items: &[Item], text: &str, fields: &mut Fields) -> Option<()> {
     let mut rest = trimmed(text);
     for item in items {
@@ -50,7 +50,7 @@ pub(super) fn read(items: &[Item], text: &str, fields: &mut Fields) -> Option<()
     trimmed(rest).is_empty().then_some(())
 }
 
-/// Without blanks in front; most texts have none.
+/// Strips blanks at the front; most texts have none.
 #[inline]
 fn trimmed(text: &str) -> &str {
     if text.as_bytes().first().is_some_and(|byte| byte.is_ascii_graphic()) { text } else { text.trim_start() }
@@ -71,7 +71,7 @@ fn after_text<'t>(mut text: &'t str, expected: &str) -> Option<&'t str> {
     Some(text)
 }
 
-/// Digits that a text begins with, as many as `most`, which are 18 at most; at least one.
+/// Reads digits at the start of a text: at least one and no more than `most`, which is at most 18.
 #[inline]
 pub(super) fn digits(text: &str, most: usize) -> Option<(i64, &str)> {
     let mut number = 0;
@@ -83,7 +83,7 @@ pub(super) fn digits(text: &str, most: usize) -> Option<(i64, &str)> {
     (count > 0).then(|| (number, &text[count..]))
 }
 
-/// The same as a fraction of a second, in microseconds.
+/// Reads digits as a fraction of a second, in microseconds.
 pub(super) fn fraction(text: &str, most: usize) -> Option<(i64, &str)> {
     let (number, rest) = digits(text, most)?;
     let count = (text.len() - rest.len()) as u32;
@@ -91,7 +91,7 @@ pub(super) fn fraction(text: &str, most: usize) -> Option<(i64, &str)> {
 }
 
 impl Field {
-    /// What is behind the field.
+    /// Reads a field; returns the rest of the text.
     fn read<'t>(self, text: &'t str, fields: &mut Fields) -> Option<&'t str> {
         let micros = |most| fraction(text, most);
         let (value, rest) = match self {
@@ -164,7 +164,7 @@ impl Number {
     }
 }
 
-/// `+HH`, `+HHMM`, `+HH:MM` or `Z`: seconds.
+/// Reads `+HH`, `+HHMM`, `+HH:MM` or `Z`, in seconds.
 pub(super) fn offset(text: &str) -> Option<(i64, &str)> {
     if let Some(rest) = text.strip_prefix(['Z', 'z']) {
         return Some((0, rest));
@@ -226,7 +226,7 @@ fn reading(arguments: &[ArgumentType<'_>], is_lenient: bool) -> Chosen {
     Some(Ok(if is_list { Form { arguments: vec![SqlType::Varchar, list], ..form } } else { form }))
 }
 
-/// In a format that each row has.
+/// Returns the form for a format that varies by row.
 fn reading_any(is_lenient: bool) -> Form {
     match is_lenient {
         true => scalar::<(Text, Text), Timestamp, _>(|(text, format)| {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Years have four digits in formats, and more in templates.
+        /// Years have four digits in formats, but may have more in templates.
         #[test]
         fn what_is_written_is_read(
             micros in -62_135_596_800_000_000_i64..253_402_300_800_000_000,

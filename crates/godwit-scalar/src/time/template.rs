@@ -1,4 +1,4 @@
-//! PostgreSQL's templates of times, such as `YYYY-MM-DD`: what they consist of, and times written in them.
+//! PostgreSQL's templates of times, such as `YYYY-MM-DD`: their parts, and times written in them.
 
 use godwit_common::Result;
 
@@ -7,7 +7,7 @@ use super::moment::{JULIAN_DAY_OF_1970, Moment, iso_year_start};
 use super::names::{SHORT, day_name, month_name};
 use crate::rows::Writer;
 
-/// A field of a template. Of years, the last digits are shown, as many as the number says.
+/// A field of a template. Of years, the given number of last digits is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     Year(u32),
@@ -25,9 +25,9 @@ pub(super) enum Field {
     Day,
     DayOfYear,
     DayOfIsoYear,
-    /// From 1, which is Sunday.
+    /// From 1 for Sunday.
     DayOfWeek,
-    /// From 1, which is Monday.
+    /// From 1 for Monday.
     IsoDayOfWeek,
     DayName,
     DayShort,
@@ -51,7 +51,7 @@ pub(super) enum Field {
     OffsetMinutes,
 }
 
-/// The longer of two that begin alike comes first.
+/// Of patterns that begin alike, the longer comes first.
 const PATTERNS: [(&str, Field); 53] = [
     ("Y,YYY", Field::YearWithComma),
     ("YYYY", Field::Year(4)),
@@ -110,7 +110,7 @@ const PATTERNS: [(&str, Field); 53] = [
 
 pub(super) const ROMAN_MONTHS: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
-/// Names of months and days are filled up with blanks to the longest of them.
+/// Names of months and days are padded with blanks to the longest name.
 const NAME_WIDTH: usize = 9;
 const ROMAN_WIDTH: usize = 4;
 
@@ -121,14 +121,14 @@ pub(super) enum Part {
     Field {
         field: Field,
         letters: Letters,
-        /// With zeros before numbers and blanks behind names: without `FM`.
+        /// True if numbers are padded with zeros and names with blanks: without `FM`.
         is_filled: bool,
         /// With `TH`: 1st, 2nd, 3rd.
         ordinal: Option<Letters>,
     },
 }
 
-/// How words are written: as their pattern is.
+/// The case of words: that of their pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Letters {
     Upper,
@@ -146,7 +146,7 @@ impl Letters {
         }
     }
 
-    /// Words are ASCII.
+    /// Writes a word, which is ASCII.
     fn push(self, word: &str, out: &mut Writer<'_>) {
         for (at, letter) in word.chars().enumerate() {
             out.push(match self {
@@ -158,7 +158,7 @@ impl Letters {
     }
 }
 
-/// The parts of a template; what is no pattern, or stands in double quotes, is text.
+/// Parses a template; whatever isn't a pattern, or is in double quotes, is text.
 pub(super) fn parse(template: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut text = String::new();
@@ -199,7 +199,7 @@ pub(super) fn parse(template: &str) -> Vec<Part> {
     parts
 }
 
-/// Up to the next double quote, which a backslash takes away the meaning of; what is behind it.
+/// Takes text up to the next double quote that isn't escaped by a backslash; returns the rest.
 fn push_quoted<'t>(quoted: &'t str, text: &mut String) -> &'t str {
     let mut characters = quoted.chars();
     while let Some(character) = characters.next() {
@@ -212,7 +212,7 @@ fn push_quoted<'t>(quoted: &'t str, text: &mut String) -> &'t str {
     characters.as_str()
 }
 
-/// `TH` behind a number, but not that of `DDTHH24`, which separates day and hour.
+/// Splits off `TH` after a number, but not that of `DDTHH24`, which separates day and hour.
 fn split_ordinal(text: &str) -> (Option<Letters>, &str) {
     match strip(text, "TH") {
         Some(behind) if !behind.starts_with(['H', 'h']) => (Some(Letters::of(&text[..2])), behind),
@@ -220,13 +220,13 @@ fn split_ordinal(text: &str) -> (Option<Letters>, &str) {
     }
 }
 
-/// What is behind a prefix, in any case.
+/// Strips a prefix, in any case.
 fn strip<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     let (start, rest) = text.split_at_checked(prefix.len())?;
     start.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// A template, or a format of `strftime`: these have a percent sign.
+/// A template, or a format of `strftime`, which contains a percent sign.
 pub(super) enum Pattern {
     Template(Vec<Part>),
     Format(Vec<Item>),
@@ -250,13 +250,13 @@ impl Format for Pattern {
     }
 }
 
-/// What a field shows.
+/// The content of a field.
 enum Shown {
-    /// And how many digits it has at least.
+    /// With its minimum number of digits.
     Number(i64, usize),
-    /// And how many characters it has at least.
+    /// With its minimum number of characters.
     Word(&'static str, usize),
-    /// In whatever letters the pattern is.
+    /// In the same case whatever the case of the pattern.
     Fixed(&'static str),
 }
 
@@ -289,7 +289,7 @@ impl Part {
     }
 }
 
-/// Years before the first are counted from it as well: the year 0 is 1 BC.
+/// Converts a year to count from 1 in both directions: the year 0 is 1 BC.
 fn counted(year: i64) -> i64 {
     if year > 0 { year } else { 1 - year }
 }

@@ -1,17 +1,17 @@
-//! Texts read in PostgreSQL's templates.
+//! Parsing of texts in PostgreSQL's templates.
 //!
-//! As there, blanks and separators of the template stand for any, other text of it for as many characters, and what the
-//! text has beyond the template doesn't count. What isn't said is that of the first of January of the year 1 BC.
+//! As in PostgreSQL, blanks and separators of the template match any, its other text matches as many characters, and
+//! text after the end of the template is ignored. Missing fields are those of 1 January of the year 1 BC.
 
 use super::fields::Fields;
 use super::names::{DAYS, MONTHS, find};
 use super::strptime::{digits, fraction, offset};
 use super::template::{Field, Part, ROMAN_MONTHS};
 
-/// The year of times without one: 1 BC.
+/// The default year: 1 BC.
 pub(super) const YEAR: i64 = 0;
 
-/// Reads the fields of a text; `None` if it isn't as the template says.
+/// Reads the fields of a text; `None` if it doesn't match the template.
 pub(super) fn read(parts: &[Part], text: &str, fields: &mut Fields) -> Option<()> {
     let mut rest = text.trim_start();
     for (at, part) in parts.iter().enumerate() {
@@ -20,7 +20,7 @@ pub(super) fn read(parts: &[Part], text: &str, fields: &mut Fields) -> Option<()
             Part::Field { field, ordinal, .. } => {
                 let is_bounded = !matches!(parts.get(at + 1), Some(Part::Field { .. }));
                 rest = field.read(rest.trim_start(), is_bounded, fields)?;
-                // Names are filled up with blanks.
+                // Names are padded with blanks.
                 if matches!(field, Field::MonthName | Field::DayName | Field::RomanMonth) {
                     rest = rest.trim_start();
                 }
@@ -45,7 +45,7 @@ fn after_text<'t>(mut text: &'t str, expected: &str) -> &'t str {
     text
 }
 
-/// Years of fewer digits than four are the nearest to 2020.
+/// Completes years with fewer than four digits to the nearest to 2020.
 fn completed(year: i64) -> i64 {
     match year {
         0..70 => year + 2_000,
@@ -55,12 +55,12 @@ fn completed(year: i64) -> i64 {
     }
 }
 
-/// Most digits of a year.
+/// Maximum number of digits of a year.
 const YEAR_DIGITS_MAX: usize = 7;
 
 impl Field {
-    /// What is behind the field. A number that is bounded by something else than digits may be longer: it is read as a
-    /// whole, and then out of its range, rather than cut in two.
+    /// Reads a field; returns the rest of the text. A number that isn't followed by another field may be longer: it is
+    /// read whole, and is then out of range, rather than being cut in two.
     fn read<'t>(self, text: &'t str, is_bounded: bool, fields: &mut Fields) -> Option<&'t str> {
         let number = |most: usize| digits(text, if is_bounded { most.max(YEAR_DIGITS_MAX) } else { most });
         let year_digits = |count: u32| if count == 4 && is_bounded { YEAR_DIGITS_MAX } else { count as usize };
@@ -145,7 +145,7 @@ fn roman_month(text: &str) -> Option<(i64, &str)> {
     Some((month as i64 + 1, &text[end..]))
 }
 
-/// One of two words, in two forms each: is it the second?
+/// Reads one of two words, each in two spellings; true for the second word.
 fn word<'t>(text: &'t str, words: [&str; 4]) -> Option<(bool, &'t str)> {
     let begins = |word: &str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     let at = words.iter().position(|word| begins(word))?;

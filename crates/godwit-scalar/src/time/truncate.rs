@@ -1,4 +1,4 @@
-//! Times cut to a unit, or to intervals of equal width.
+//! Times truncated to a unit, or to intervals of equal width.
 
 use godwit_common::Result;
 use godwit_plan::ArgumentType;
@@ -33,7 +33,7 @@ fn last_day(moment: Moment) -> Result<i32> {
     in_range(date_of(days_from_civil(Civil { year, month, day: days_in_month(year, month) })), &SqlType::Date)
 }
 
-/// What a time is cut to.
+/// The unit to which a time is truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Millennium,
@@ -80,7 +80,7 @@ impl Unit {
         })
     }
 
-    /// The microseconds of a unit of the clock.
+    /// Returns the microseconds of a unit of the clock.
     const fn micros(self) -> Option<i64> {
         Some(match self {
             Self::Microsecond => 1,
@@ -93,7 +93,7 @@ impl Unit {
         })
     }
 
-    /// The first day of a unit of the calendar.
+    /// Returns the first day of a unit of the calendar.
     #[inline(always)]
     fn first_day(self, days: i64) -> i64 {
         let year_start = |year| days_from_civil(Civil { year, month: 1, day: 1 });
@@ -125,7 +125,7 @@ impl Unit {
         micros - self.micros().map_or(micros, |unit| micros.rem_euclid(unit))
     }
 
-    /// Parts below the unit are 0; each part is cut towards zero.
+    /// Sets parts below the unit to 0; each part is truncated toward zero.
     fn of_interval(self, interval: Interval) -> Interval {
         let months = |unit: i32| Interval { months: interval.months / unit * unit, ..Interval::default() };
         let days = |unit: i32| Interval { days: interval.days / unit * unit, micros: 0, ..interval };
@@ -163,7 +163,7 @@ fn date_trunc(arguments: &[ArgumentType<'_>]) -> Chosen {
     })
 }
 
-/// Each unit has a loop of its own.
+/// Returns the form for a constant unit; each has its own loop.
 fn truncation(unit: Unit, ty: &SqlType) -> Option<Form> {
     macro_rules! each {
         ($($unit:ident)*) => {
@@ -186,7 +186,7 @@ fn truncation(unit: Unit, ty: &SqlType) -> Option<Form> {
     })
 }
 
-/// A unit that each row names.
+/// Returns the form for a unit that varies by row.
 fn any_truncation(ty: &SqlType) -> Option<Form> {
     let of_timestamps =
         || scalar::<(Text, Timestamp), Timestamp, _>(|(unit, timestamp)| Unit::named(unit)?.of_timestamp(timestamp));
@@ -206,8 +206,8 @@ const MONDAY: i64 = 10_959 * MICROS_PER_DAY;
 /// 2000-01-01.
 const MILLENNIUM: i64 = 10_957 * MICROS_PER_DAY;
 
-/// The beginning of the bin of a width that a timestamp lies in, where one bin begins at `origin`. Widths are months, or
-/// days and microseconds.
+/// Returns the start of the bin that contains a timestamp; one bin starts at `origin`. Widths are months, or days and
+/// microseconds.
 fn bin(width: Interval, timestamp: i64, origin: i64) -> Result<i64> {
     let micros = i128::from(width.days) * i128::from(MICROS_PER_DAY) + i128::from(width.micros);
     if width.months != 0 && micros != 0 {
@@ -254,12 +254,12 @@ fn date_bin() -> Function {
         .form(scalar::<(Intervals, Time), Time, _>(|(width, micros)| bin(width, micros, 0).map(|start| start.max(0))))
 }
 
-/// Months are counted from 2000-01-01, all other widths from the Monday that comes after it.
+/// Months are counted from 2000-01-01, all other widths from the Monday after it.
 fn origin_of(width: Interval) -> i64 {
     if width.months == 0 { MONDAY } else { MILLENNIUM }
 }
 
-/// Buckets of months begin on the first of a month.
+/// Like [`bin`], but buckets of months start on the first of a month.
 fn bucket(width: Interval, timestamp: i64, origin: i64) -> Result<i64> {
     let origin = if width.months == 0 { origin } else { Unit::Month.of_timestamp(origin)? };
     bin(width, timestamp, origin)

@@ -1,5 +1,5 @@
-//! What local times are to moments, and moments to local times: `AT TIME ZONE`, and what casts and operators are where the
-//! session's time zone isn't UTC. The binder gives the zone to each of them as a constant, so plans don't depend on sessions.
+//! Conversion between local times and moments: `AT TIME ZONE`, and casts and operators if the session's time zone isn't
+//! UTC. The binder passes the zone to each of them as a constant, so plans don't depend on sessions.
 
 use godwit_common::Result;
 use godwit_plan::ArgumentType;
@@ -52,7 +52,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// A form for a zone that is a constant, or for one that each row names.
+/// Returns the form for a constant zone, or for one that varies by row.
 fn of_zone(arguments: &[ArgumentType<'_>], types: &[SqlType], form: impl FnOnce(Option<TimeZone>) -> Form) -> Chosen {
     let (zone, others) = arguments.split_first()?;
     let all_fit = fits(zone, &SqlType::Varchar)

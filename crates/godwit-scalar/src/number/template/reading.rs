@@ -1,7 +1,7 @@
-//! `to_number(text, template)`: the number in a text, whose digits stand where a template has its places.
+//! `to_number(text, template)`: reads the number in a text, whose digits are at the places of a template.
 //!
-//! A place without a digit takes nothing from the text, so numbers may be shorter than the template, and so do separators that
-//! aren't there. What is behind the template's end is left unread, as in PostgreSQL.
+//! A place without a digit takes nothing from the text, so numbers may be shorter than the template; the same goes for
+//! missing separators. Text after the end of the template is left unread, as in PostgreSQL.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl Kernel for ToNumber {
     }
 }
 
-/// What was read of a text.
+/// What has been read of a text.
 struct Reading<'t> {
     rest: &'t str,
     is_negative: bool,
@@ -97,7 +97,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Takes a digit, if one is next; at most 38 are asked for.
+    /// Takes a digit, if there is one next; called at most 38 times.
     fn digit(&mut self) -> bool {
         let Some(digit) = self.rest.chars().next().and_then(|character| character.to_digit(10)) else { return false };
         self.rest = &self.rest[1..];
@@ -108,7 +108,7 @@ impl Reading<'_> {
 }
 
 impl Template {
-    /// The digits of the number in a text, as many behind the point as the template has places.
+    /// Reads the digits of the number in a text, as many after the point as the template has places.
     fn read(&self, text: &str) -> Result<i128> {
         let mut reading = Reading { rest: text.trim_start(), is_negative: false, digits: 0, places: 0 };
         let mut missing = self.fraction_places;

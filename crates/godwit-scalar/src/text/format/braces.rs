@@ -81,7 +81,7 @@ fn align(character: char) -> Option<Align> {
     }
 }
 
-/// A number, or a field with the argument that has it.
+/// Parses a number, or a field naming the argument that has it.
 fn size(format: &mut Parser<'_>) -> Result<Option<Size>> {
     if !format.eat('{') {
         return Ok(format.number()?.map(Size::Fixed));
@@ -94,7 +94,7 @@ fn size(format: &mut Parser<'_>) -> Result<Option<Size>> {
     }
 }
 
-/// `,`, `_`, `'`, or any character behind a `t`.
+/// Parses `,`, `_`, `'`, or any character after a `t`.
 fn separator(format: &mut Parser<'_>) -> Option<char> {
     if format.rest.starts_with('t') && !format.rest[1..].starts_with('}') {
         format.take();

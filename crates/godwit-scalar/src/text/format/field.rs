@@ -1,4 +1,4 @@
-//! Values in their fields.
+//! Formatting of values in fields.
 
 use godwit_common::{Error, Result, SqlState};
 
@@ -33,11 +33,11 @@ impl Cell<'_> {
 /// Writes values into fields.
 #[derive(Default)]
 pub(super) struct Fields {
-    /// The value, before it is known how much has to be filled up.
+    /// The value, before the width of its padding is known.
     value: String,
 }
 
-/// Most digits of a precision: no number has more that aren't zeros.
+/// Maximum precision: no number has more nonzero digits.
 const PRECISION_MAX: usize = 10_000;
 
 impl Fields {
@@ -97,7 +97,7 @@ impl Fields {
             Align::Center => (missing / 2, 0, missing - missing / 2),
             Align::Digits => (0, missing, 0),
         };
-        // The `0x` of digits is a part of the sign.
+        // The `0x` of digits is treated as a part of the sign.
         let prefix = if spec.is_alternate { prefix_of(kind) } else { "" };
         let (prefix, digits) = match self.value.strip_prefix(prefix) {
             Some(digits) => (prefix, digits),
@@ -112,7 +112,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Takes the digits of a number; gives its sign.
+    /// Takes the digits of a number; returns its sign.
     fn take_number(
         &mut self,
         cell: Cell<'_>,
@@ -127,7 +127,7 @@ impl Fields {
                 if style == Style::Braces && precision.is_some() {
                     return Err(refused("a field of an integer takes no precision"));
                 }
-                // C shows the bits of negative numbers.
+                // C shows negative numbers as their bits.
                 let is_unsigned = style == Style::Percent && !matches!(kind, None | Some('d' | 'i'));
                 let magnitude = match is_unsigned {
                     true => i64::try_from(number).map_or(number as u128, |narrow| u128::from(narrow as u64)),
@@ -150,7 +150,7 @@ impl Fields {
     }
 }
 
-/// What stands before digits of a kind.
+/// Returns the prefix of digits of a kind.
 pub(super) fn prefix_of(kind: Option<char>) -> &'static str {
     match kind {
         Some('x') => "0x",
@@ -161,7 +161,7 @@ pub(super) fn prefix_of(kind: Option<char>) -> &'static str {
     }
 }
 
-/// The width of a field, and whether it is negative: then the value stands at the left.
+/// Returns the width of a field, and whether it was negative, which aligns the value to the left.
 fn width_of<'c>(spec: &Spec, style: Style, others: &impl Fn(usize) -> Cell<'c>) -> Result<(usize, bool)> {
     match spec.width {
         None => Ok((0, false)),
@@ -170,7 +170,7 @@ fn width_of<'c>(spec: &Spec, style: Style, others: &impl Fn(usize) -> Cell<'c>) 
             let width = match others(argument) {
                 Cell::Integer(width) => width,
                 Cell::Null if style == Style::Postgres => 0,
-                // PostgreSQL's values were made texts.
+                // PostgreSQL's values have been cast to text.
                 Cell::Text(text) if style == Style::Postgres => {
                     text.parse().map_err(|_| refused(format!("'{text}' is no width of a field")))?
                 }
@@ -234,7 +234,7 @@ fn write_text(
     Ok(())
 }
 
-/// A value of PostgreSQL's kinds: names and literals are quoted.
+/// Writes a value in PostgreSQL's formats: names and literals are quoted.
 fn write_postgres(text: Option<&str>, spec: &Spec, width: usize, out: &mut Writer<'_>) -> Result<()> {
     let fill_from = out.row_mut().len();
     match (spec.kind, text) {

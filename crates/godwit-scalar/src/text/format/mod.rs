@@ -1,8 +1,8 @@
-//! Values in a text that a format describes.
+//! Texts with values inserted according to a format.
 //!
 //! ```text
 //! format('{:>5}', x)      braces.rs     DuckDB's, that of C++ and Python
-//! format('%5s', x)        postgres.rs   PostgreSQL's, for texts without braces
+//! format('%5s', x)        postgres.rs   PostgreSQL's, for formats without braces
 //! printf('%5d', x)        percent.rs    C's
 //!     ──► template.rs   texts and fields ──► field.rs   a value in its field (digits of numbers: numbers.rs)
 //! ```
@@ -62,7 +62,7 @@ fn formatted(arguments: &[ArgumentType<'_>], is_printf: bool) -> Option<Form> {
     Some(Form { arguments: types, repeats: false, result, strict: false, may_fail: true, may_be_null: true, kernel })
 }
 
-/// The types of values in fields: integers, floats, booleans, and texts of all others.
+/// Returns the type that a value has in a field: integer, float, boolean, or text for all others.
 fn taken_as(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Boolean => SqlType::Boolean,
@@ -85,7 +85,7 @@ impl Kernel for Format {
         let format_valid = arguments[0].validity();
         let columns: Vec<Column> =
             arguments[1..].iter().zip(&self.types[1..]).map(|(vector, ty)| Column::of(vector, ty)).collect();
-        // Most rows have the format of the one before.
+        // Most rows have the format of the previous one.
         let mut last: Option<(&[u8], Template)> = None;
         let mut fields = Fields::default();
         let mut writer = Writer::new(rows, work);

@@ -1,11 +1,11 @@
-//! Numbers in fields, without their sign.
+//! Numbers in fields, without their signs.
 
 use std::fmt::Write;
 
 use super::field::prefix_of;
 use super::template::Spec;
 
-/// Digits of a number, at least `least` of them.
+/// Writes the digits of a number, at least `least` of them.
 pub(super) fn write_integer(out: &mut String, magnitude: u128, spec: &Spec, least: usize) {
     if spec.is_alternate {
         out.push_str(prefix_of(spec.kind));
@@ -29,7 +29,7 @@ pub(super) fn write_integer(out: &mut String, magnitude: u128, spec: &Spec, leas
     }
 }
 
-/// Puts a separator between each three of the digits in a range.
+/// Inserts separators between groups of three digits in a range.
 fn divide_thousands(out: &mut String, start: usize, end: usize, separator: char) {
     let digits = out[start..end].to_owned();
     let mut divided = String::with_capacity(digits.len() * 2);
@@ -42,13 +42,13 @@ fn divide_thousands(out: &mut String, start: usize, end: usize, separator: char)
     out.replace_range(start..end, &divided);
 }
 
-/// Exponents from which numbers have one: shortest texts, and the kind g by its digits.
+/// Exponents for which shortest texts are written without one; the kind g decides by its digits.
 const SHORTEST_EXPONENTS: std::ops::Range<i32> = -4..16;
 
-/// Digits of the kinds that say none.
+/// Default number of digits.
 const DIGITS: usize = 6;
 
-/// A float: of the kind f, e or g, or as its shortest text that is read as the same number.
+/// Writes a float: in the format f, e or g, or as the shortest text that reads back as the same number.
 pub(super) fn write_float(out: &mut String, number: f64, kind: Option<char>, spec: &Spec, precision: Option<usize>) {
     let is_upper = kind.is_some_and(char::is_uppercase);
     if !number.is_finite() {
@@ -81,13 +81,13 @@ pub(super) fn write_float(out: &mut String, number: f64, kind: Option<char>, spe
     }
 }
 
-/// The exponent of a text like `1.5e-7`, and what is before it.
+/// Splits a text like `1.5e-7` into mantissa and exponent.
 fn exponent_of(text: &str) -> (&str, i32) {
     let (mantissa, exponent) = text.split_once('e').expect("the text has an exponent");
     (mantissa, exponent.parse().expect("exponents of floats are small"))
 }
 
-/// With a sign and two digits at least in the exponent.
+/// Writes the exponent with a sign and at least two digits.
 fn write_exponential(out: &mut String, text: &str) {
     let (mantissa, exponent) = exponent_of(text);
     let sign = if exponent < 0 { '-' } else { '+' };
@@ -102,7 +102,7 @@ fn write_shortest(out: &mut String, number: f64) {
     }
 }
 
-/// A number of digits in all, without zeros at the end unless they are kept. Whole numbers end in `.0` if they keep a
+/// Writes a total number of digits, without zeros at the end unless they are kept. Integers end in `.0` if they keep a
 /// fraction.
 fn write_general(out: &mut String, number: f64, digits: usize, keeps_zeros: bool, keeps_fraction: bool) {
     let digits = digits.max(1);

@@ -25,13 +25,13 @@ fn field(format: &mut Parser<'_>) -> Result<Piece> {
     flags(format, &mut spec);
     spec.width = size(format)?;
     if format.eat('.') {
-        // `%.d` divides thousands by points; other kinds have no digits then.
+        // `%.d` separates thousands by points; other kinds have no digits then.
         match format.rest.starts_with(['d', 'i', 'u']) {
             true => spec.separator = Some('.'),
             false => spec.precision = Some(size(format)?.unwrap_or(Size::Fixed(0))),
         }
     }
-    // The sizes of C's integers.
+    // The size modifiers of C's integers.
     format.rest = format.rest.trim_start_matches(['h', 'l', 'j', 'z', 't', 'L']);
     let kind = format.take().ok_or_else(|| format.wrong("its last field has no kind"))?;
     const KINDS: &str = "diuxXobBcsfFeEgG";
@@ -64,7 +64,7 @@ fn flags(format: &mut Parser<'_>, spec: &mut Spec) {
     }
 }
 
-/// A number, or `*` for the next argument.
+/// Parses a number, or `*` for the next argument.
 fn size(format: &mut Parser<'_>) -> Result<Option<Size>> {
     match format.eat('*') {
         true => format.argument(None).map(|argument| Some(Size::Argument(argument))),

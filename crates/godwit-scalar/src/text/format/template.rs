@@ -6,7 +6,7 @@ use super::field::{Cell, Fields};
 use super::{braces, percent, postgres};
 use crate::rows::Writer;
 
-/// Whose fields a format has.
+/// The syntax of a format's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     /// `{:5}`.
@@ -38,21 +38,21 @@ pub(super) enum Piece {
     Value { argument: usize, spec: Spec },
 }
 
-/// How a value is written.
+/// The way a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spec {
-    /// What a value is that is shorter than the field is filled up with.
+    /// Pads values that are shorter than the field.
     pub(super) fill: char,
-    /// Where it stands then; `None` for what is usual for its type.
+    /// The alignment of padded values; `None` for the default of their type.
     pub(super) align: Option<Align>,
     pub(super) sign: Sign,
-    /// With `0x` and the like, and with zeros at the end.
+    /// With prefixes such as `0x`, and with trailing zeros.
     pub(super) is_alternate: bool,
     pub(super) width: Option<Size>,
     pub(super) precision: Option<Size>,
-    /// What stands between thousands.
+    /// Separates thousands.
     pub(super) separator: Option<char>,
-    /// The letter of the kind of value.
+    /// The letter for the kind of value.
     pub(super) kind: Option<char>,
 }
 
@@ -76,11 +76,11 @@ pub(super) enum Align {
     Left,
     Right,
     Center,
-    /// The filling stands between the sign and the digits.
+    /// The padding goes between the sign and the digits.
     Digits,
 }
 
-/// What stands before numbers that aren't negative.
+/// The sign of numbers that aren't negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
     Minus,
@@ -91,7 +91,7 @@ pub(super) enum Sign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Size {
     Fixed(usize),
-    /// An argument has it.
+    /// Given by an argument.
     Argument(usize),
 }
 
@@ -123,14 +123,14 @@ impl Template {
     }
 }
 
-/// Reads a format.
+/// Parses a format.
 pub(super) struct Parser<'f> {
     pub(super) rest: &'f str,
     format: &'f str,
     style: Style,
     arguments: usize,
     next: usize,
-    /// Whether fields have the numbers of their arguments.
+    /// Whether fields give the numbers of their arguments; `None` before the first field.
     is_numbered: Option<bool>,
 }
 
@@ -159,7 +159,7 @@ impl<'f> Parser<'f> {
 
     /// Takes a number, if there is one.
     pub(super) fn number(&mut self) -> Result<Option<usize>> {
-        /// Longer fields and digits are a mistake.
+        /// Larger widths and precisions are a mistake.
         const NUMBER_MAX: usize = 100_000_000;
         let digits = self.rest.len() - self.rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
         if digits == 0 {
@@ -171,7 +171,7 @@ impl<'f> Parser<'f> {
         number.map(Some).ok_or_else(|| self.wrong("a number in it is too big"))
     }
 
-    /// Takes `1$`, the number of an argument, as it counts from 0.
+    /// Takes `1$`, the number of an argument, and converts it to count from 0.
     pub(super) fn argument_number(&mut self) -> Result<Option<usize>> {
         let start = self.rest;
         match self.number()? {
@@ -185,7 +185,7 @@ impl<'f> Parser<'f> {
         }
     }
 
-    /// The argument of the next field: that of its number, from 0, else the one behind the last field's.
+    /// Returns the argument of the next field: the given one, from 0, or else the one after the last field's.
     pub(super) fn argument(&mut self, number: Option<usize>) -> Result<usize> {
         let is_mixed = self.is_numbered.is_some_and(|is_numbered| is_numbered != number.is_some());
         if is_mixed && self.style != Style::Postgres {
@@ -201,7 +201,7 @@ impl<'f> Parser<'f> {
         Ok(argument)
     }
 
-    /// The error of a format.
+    /// The error for a format.
     pub(super) fn wrong(&self, message: impl AsRef<str>) -> Error {
         let hint = match self.style {
             Style::Braces => "fields are {}, {0}, {:>8.2f}; a brace is written {{ or }}",
@@ -214,7 +214,7 @@ impl<'f> Parser<'f> {
     }
 }
 
-/// Adds a text to pieces.
+/// Appends a text to pieces.
 pub(super) fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     match pieces.last_mut() {
         Some(Piece::Text(last)) => last.push_str(text),
