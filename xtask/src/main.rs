@@ -1,5 +1,5 @@
-//! Development tasks: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler doesn't, `cargo
-//! xtask soundness` tries lock-free code in all orders in which threads may meet.
+//! Development tasks: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler doesn't, and
+//! `cargo xtask soundness` tries lock-free code with all interleavings of its threads.
 #![forbid(unsafe_code)]
 
 mod soundness;

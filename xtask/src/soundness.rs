@@ -1,16 +1,15 @@
-//! `cargo xtask soundness`: finds what tests that run once can't show.
+//! `cargo xtask soundness`: finds errors that a single run of a test may miss.
 //!
-//! Code that several threads run without a lock is tried in all orders in which they may meet, and with all values that
-//! they may see, by loom. The models are in `xtask/models`, a workspace of its own, and are built into a target folder of
-//! their own.
+//! loom tries lock-free code with all interleavings of its threads, and with all values that they may see. The
+//! models are in `xtask/models`, a separate workspace, and are built into a separate target folder.
 
 use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Modules with models; the product's unit tests beside them need no loom.
+/// Modules with models; the product's unit tests next to them don't need loom.
 const MODELS: [&str; 2] = ["chains::", "pages::"];
-/// Preemptions per execution: two are enough for nearly all known bugs, three take seconds.
+/// Maximum preemptions per execution: two find nearly all known bugs, three take seconds.
 const PREEMPTIONS_MAX: &str = "3";
 
 pub(crate) fn run(root: &Path) -> ExitCode {

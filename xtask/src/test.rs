@@ -1,6 +1,6 @@
-//! `cargo xtask test`: the Rust tests; the TPC-H queries, random queries, functions and the benchmark suites' queries against
-//! DuckDB; damaged files; an S3 of another make; pages of memory traces in a browser, if there is one; the benchmark driver on
-//! tiny data.
+//! `cargo xtask test`: the Rust tests; the TPC-H queries, random queries, functions and the benchmark suites' queries,
+//! compared with DuckDB; damaged files; another S3 implementation; pages of memory traces in a browser, if there is
+//! one; the benchmark driver on tiny data.
 //!
 //! All but the first need Python and, the first time, a connection to fetch the pinned packages. They go into a virtual
 //! environment next to the build, and so does the data.
@@ -16,17 +16,17 @@ const REQUIREMENTS: &str = "tests/duckdb/requirements.txt";
 const COMPARE: &str = "tests/duckdb/compare_tpch.py";
 const COMPARE_BUDGETS: &str = "tests/duckdb/compare_budgets.py";
 const FUZZ_QUERIES: &str = "tests/duckdb/fuzz_queries.py";
-/// Enough to cover every form of query; always the same, so that only changes to the code can make a run fail.
+/// Enough to cover every form of query; the same in each run: only changes to the code can make a run fail.
 const FUZZED_QUERIES: &str = "1000";
 const COMPARE_FUNCTIONS: &str = "tests/duckdb/compare_functions.py";
-/// Of each form of a function; the script's default takes minutes.
+/// Calls of each form of a function; the script's default takes minutes.
 const FUNCTION_CALLS: &str = "2";
 const OBJECT_STORES: &str = "tests/objects/s3_round_trip.py";
 const TRACE_PAGES: &str = "tests/trace/report_page.py";
 const DAMAGED_FILES: &str = "tests/damage/damaged_files.py";
-/// Of each kind; enough to cover every form of damage, always the same.
+/// Files per kind of damage; enough to cover every form of it, the same in each run.
 const DAMAGED_FILES_EACH: &str = "150";
-/// Programs of the benchmarks, with what to measure.
+/// Benchmark programs, with their arguments.
 const BENCHES: [&[&str]; 4] = [
     &["bench/run.py", "all", "--engines", "godwit,duckdb"],
     &["bench/cliff.py", "--engines", "godwit,duckdb"],
@@ -34,7 +34,7 @@ const BENCHES: [&[&str]; 4] = [
     &["bench/strategies.py", "job-like", "--engine", "godwit-native", "--strategies", "none,binary,smart"],
 ];
 
-/// Big enough that every operator sees many chunks, small enough that a run takes seconds.
+/// Large enough for every operator to see many chunks, small enough for a run to take seconds.
 const SCALE: &str = "0.1";
 
 /// The result of a step: a remark, or what went wrong.
@@ -70,7 +70,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The folder that this program was built into; the shell is built there too.
+/// The folder into which this program was built; the shell is built there, too.
 fn build_folder() -> PathBuf {
     let program = env::current_exe().expect("the system knows where this program lies");
     program.parent().expect("a program lies in a folder").to_owned()
@@ -85,7 +85,7 @@ fn rust_tests(root: &Path) -> Outcome {
     if passed { Ok(counts.to_string()) } else { Err(counts.to_string()) }
 }
 
-/// Sums of the lines in which test programs report.
+/// Sums over the result lines of test programs.
 #[derive(Default)]
 struct TestCounts {
     passed: usize,
@@ -156,17 +156,17 @@ fn smoke_suites(root: &Path, build: &Path) -> Outcome {
     Ok("all ran".into())
 }
 
-/// The Rust tests have built it, as tests of the shell run it.
+/// The shell, which the Rust tests have built because its own tests run it.
 fn shell(build: &Path) -> PathBuf {
     build.join("godwit")
 }
 
-/// Where the suites keep the little data that tests use.
+/// The folder for the suites' small test data.
 fn suites_data(build: &Path) -> PathBuf {
     build.join("test-suites")
 }
 
-/// A Python with the required packages.
+/// Returns a command for Python with the required packages.
 fn python(root: &Path, build: &Path) -> Result<Command, String> {
     python_environment(root, &build.join("test-python")).map(Command::new)
 }
@@ -178,7 +178,7 @@ fn run_script(command: &mut Command) -> Outcome {
     if passed { Ok(last) } else { Err(last) }
 }
 
-/// The Python of an environment that has exactly the required packages; rebuilt when the requirements change.
+/// Returns the Python of an environment with exactly the required packages; rebuilt when the requirements change.
 fn python_environment(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     let required = fs::read_to_string(root.join(REQUIREMENTS)).map_err(|error| format!("{REQUIREMENTS}: {error}"))?;
     let python = folder.join("bin/python");
@@ -202,7 +202,7 @@ fn succeed(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// Runs a command, shows each line that it prints and hands it on; whether it succeeded.
+/// Runs a command, shows each line that it prints and passes it to `line_seen`; returns whether it succeeded.
 fn run_echoing(command: &mut Command, mut line_seen: impl FnMut(&str)) -> Result<bool, String> {
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
     let output = child.stdout.take().expect("standard output is a pipe");

@@ -1,5 +1,5 @@
-//! House rules that the compiler doesn't check: the order of the crates, where `unsafe` may be, the length of files,
-//! and that what the documents name exists.
+//! House rules that the compiler doesn't check: the order of the crates, where `unsafe` is allowed, the length of
+//! files, and the existence of what the documents name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ const UNSAFE_CRATES: [&str; 7] = [
     "godwit-rows",
 ];
 
-/// Crates side by side: none depends on another.
+/// Crates on the same level: none depends on another.
 const SIBLINGS: [&str; 3] = ["godwit-exec", "godwit-tables", "godwit-files"];
 
 /// Number of lines, without tests, above which a file should be split.
 const FILE_LINES_MAX: usize = 800;
 
-/// Documents whose `code spans` that look like paths must exist.
+/// Documents in which `code spans` that look like paths must name existing files.
 const DOCUMENTS: [&str; 3] = ["README.md", "ARCHITECTURE.md", "GLOSSARY.md"];
 
 pub(crate) fn run(root: &Path) -> ExitCode {
@@ -42,7 +42,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     }
 }
 
-/// The crates in the order of the table in ARCHITECTURE.md: a crate depends only on crates above it.
+/// Returns the crates in the order of the table in ARCHITECTURE.md: a crate depends only on crates above it.
 fn crate_order(root: &Path) -> Vec<String> {
     let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
     text.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).map(str::to_owned).collect()
@@ -79,7 +79,7 @@ fn manifests(root: &Path) -> Vec<PathBuf> {
     manifests
 }
 
-/// Workspace crates among the normal dependencies of a manifest.
+/// Returns the workspace crates among the normal dependencies of a manifest.
 fn godwit_dependencies(manifest: &str) -> Vec<String> {
     let mut section = String::new();
     let mut dependencies = Vec::new();
@@ -129,7 +129,7 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Paths in code spans (`crates/x/src/y.rs`, `bench/run.py`) must exist.
+/// Checks that paths in code spans (`crates/x/src/y.rs`, `bench/run.py`) exist.
 fn check_documents(root: &Path, complaints: &mut Vec<String>) {
     for document in DOCUMENTS {
         let Ok(text) = fs::read_to_string(root.join(document)) else {

@@ -1,4 +1,4 @@
-//! Rows that several threads insert into one chain.
+//! Rows inserted into one chain by several threads.
 
 use std::sync::atomic::Ordering;
 
@@ -12,11 +12,11 @@ use crate::chain_insert::{ADDRESS_MASK, FOUND, Word, insert};
 
 word!(LoomWord);
 
-/// Row `i` is at address `i + 1`.
+/// Row `i` has the address `i + 1`.
 struct Table {
     entries: Vec<LoomWord>,
     links: Vec<LoomWord>,
-    /// Read by threads that reach the row, written by the thread that inserts it, before.
+    /// Read by threads that reach the row; written before, by the thread that inserts it.
     keys: Vec<UnsafeCell<u64>>,
     inserted: AtomicUsize,
 }
@@ -31,18 +31,18 @@ impl Table {
         }
     }
 
-    /// All keys have one hash.
+    /// Inserts a row. All keys have one hash.
     fn insert(&self, row: usize, key: u64) -> bool {
-        // SAFETY: the row isn't reached before it is inserted.
+        // SAFETY: the row can't be reached before it is inserted.
         self.keys[row].with_mut(|own| unsafe { *own = key });
-        // SAFETY: rows that are reached are inserted, and keys don't change any more.
+        // SAFETY: rows that can be reached are inserted, and their keys no longer change.
         let has_key = |other: u64| self.keys[other as usize - 1].with(|other| unsafe { *other == key });
         let duplicate = insert(&self.entries, 5 << 48, row as u64 + 1, &self.links[row], has_key);
         self.inserted.fetch_add(1, Ordering::Release);
         duplicate
     }
 
-    /// The chains as a lookup sees them, each sorted, with its key.
+    /// Returns the chains as a lookup sees them, each sorted, with its key.
     fn chains(&self) -> Vec<(u64, Vec<u64>)> {
         let entries = self.entries.iter().map(|entry| entry.load(Ordering::Relaxed) & ADDRESS_MASK);
         let mut chains: Vec<_> = entries.filter(|&head| head != 0).map(|head| self.chain(head)).collect();
@@ -51,7 +51,7 @@ impl Table {
     }
 
     fn chain(&self, head: u64) -> (u64, Vec<u64>) {
-        // SAFETY: keys don't change any more.
+        // SAFETY: keys no longer change.
         let key = self.keys[head as usize - 1].with(|key| unsafe { *key });
         let (mut rows, mut row) = (Vec::new(), head);
         while row != 0 {
@@ -75,12 +75,12 @@ fn every_row_is_in_the_chain_of_its_key() {
         let mine = (table.insert(2, 8), table.insert(3, 7));
         let theirs = thread.join().unwrap();
         assert_eq!(table.chains(), [(7, vec![1, 4]), (8, vec![2, 3])]);
-        // For one row of each key, the insertion returned that it isn't the first.
+        // For one row of each key, the insertion reported that it wasn't the first.
         assert!(theirs.0 ^ mine.1 && theirs.1 ^ mine.0);
     });
 }
 
-/// Three threads at one entry.
+/// Three threads insert at one entry.
 #[test]
 fn a_chain_takes_rows_from_all_sides() {
     loom::model(|| {
@@ -98,7 +98,7 @@ fn a_chain_takes_rows_from_all_sides() {
     });
 }
 
-/// A thread that sees that all rows are inserted sees all links, though lookups load them without an order.
+/// A thread that sees that all rows are inserted sees all links, although lookups load them without ordering.
 #[test]
 fn lookups_see_all_links() {
     loom::model(|| {

@@ -1,7 +1,7 @@
-//! Models of Godwit's code that several threads run without a lock: loom tries all orders in which they may meet, and
-//! all values that they may see. `cargo xtask soundness` compiles them with `--cfg loom`.
+//! Models of Godwit's lock-free code: loom tries all interleavings of its threads, and all values that they may see.
+//! `cargo xtask soundness` compiles them with `--cfg loom`.
 //!
-//! The code is that of the product, file by file: what is modelled depends on nothing else.
+//! The code is the product's own, file by file: what is modelled depends on nothing else.
 #![cfg(all(test, loom))]
 
 #[macro_use]

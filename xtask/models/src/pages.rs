@@ -1,4 +1,4 @@
-//! A page's state, with threads that pin it while its memory is taken away or written.
+//! The state of a page, with threads that pin it while its memory is taken away or written to disk.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -6,7 +6,7 @@ use loom::thread;
 
 use crate::page_state::{Claim, PageState};
 
-/// A page that was unpinned, and its memory.
+/// An unpinned page and its memory.
 struct Page {
     state: PageState,
     memory: UnsafeCell<u32>,
@@ -20,12 +20,12 @@ impl Page {
     }
 
     fn read(&self) {
-        // SAFETY: loom would report a write meanwhile.
+        // SAFETY: loom would report a concurrent write.
         self.memory.with(|memory| unsafe { assert!(*memory <= 1) });
     }
 
     fn write(&self) {
-        // SAFETY: loom would report a read or write meanwhile.
+        // SAFETY: loom would report a concurrent read or write.
         self.memory.with_mut(|memory| unsafe { *memory = 1 });
     }
 
@@ -42,7 +42,7 @@ impl Page {
     }
 }
 
-/// Memory that is pinned isn't taken away, and taking it comes after all uses under a pin.
+/// Pinned memory isn't taken away, and taking it comes after all uses under a pin.
 #[test]
 fn a_spill_waits_for_no_pin_and_meets_none() {
     loom::model(|| {
@@ -62,8 +62,8 @@ fn a_spill_waits_for_no_pin_and_meets_none() {
     });
 }
 
-/// A page that is written to disk while it stays in memory is read meanwhile, but not changed, and a change that comes
-/// later makes it dirty again. That its users don't read what one of them changes is their own matter: so there is one.
+/// A page that is written to disk while it stays in memory may be read meanwhile, but not changed, and a later change
+/// makes it dirty again. There is only one user: keeping users from reading each other's changes is up to them.
 #[test]
 fn a_write_sees_no_change() {
     loom::model(|| {
@@ -74,7 +74,7 @@ fn a_write_sees_no_change() {
         };
         let mut written = None;
         if page.state.begin_write() {
-            // SAFETY: loom would report a write meanwhile.
+            // SAFETY: loom would report a concurrent write.
             written = Some(page.memory.with(|memory| unsafe { *memory }));
             page.state.end_write(true);
         }
