@@ -1,4 +1,4 @@
-//! The command line, in one place for the shell and its subcommands.
+//! The command line of the shell and its subcommands.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub struct Arguments {
     /// Run the statements in this file and quit
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The `-c` and `-f` in the order in which they were given.
+    /// The `-c` and `-f` arguments, in the given order.
     #[arg(skip)]
     pub scripts: Vec<Script>,
     /// How results are written
@@ -103,7 +103,8 @@ pub struct TraceCache {
 
 #[derive(clap::Subcommand, Debug)]
 pub enum Bench {
-    /// How long memory takes to answer, by how much of it is in use, alone and beside threads that fill the shared cache
+    /// How long memory takes to answer, by how much of it is in use, alone and beside threads that fill the shared
+    /// cache
     Cache(BenchCache),
 }
 
@@ -157,11 +158,11 @@ pub struct Limits {
     force_spill: bool,
 }
 
-/// Under a memory limit below this, the program's allocator keeps nothing that was freed.
+/// Memory limit below which the program's allocator doesn't keep freed memory.
 const KEEP_FREED_LIMIT_MIN: u64 = 256 << 20;
 
 impl Limits {
-    /// What a database opened with these limits is given; under a tight limit the program is made ready for it.
+    /// Returns the configuration of a database opened with these limits; prepares the program if the limit is tight.
     pub fn config(&self) -> Config {
         if self.memory_limit.is_some_and(|limit| limit < KEEP_FREED_LIMIT_MIN) {
             godwit_allocator::give_back_at_once();
@@ -179,7 +180,8 @@ impl Limits {
 }
 
 impl Arguments {
-    /// Parses the command line of this process; prints help or a complaint and exits if that is what it asks for.
+    /// Parses the command line of this process; prints help or an error message and exits if the command line calls for
+    /// that.
     pub fn from_command_line() -> Self {
         Self::parse_from_iterator(std::env::args_os()).unwrap_or_else(|error| error.exit())
     }
@@ -210,7 +212,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Largest scale factor that the generator's 32-bit keys allow with room to spare.
+/// Largest scale factor that the generator's 32-bit keys allow, with room to spare.
 const SCALE_MAX: f64 = 1000.0;
 
 fn parse_scale(text: &str) -> Result<f64, String> {

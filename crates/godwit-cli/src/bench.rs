@@ -1,4 +1,4 @@
-//! `godwit bench`: what the machine at hand does.
+//! `godwit bench`: measures this machine.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ pub fn run(bench: &Bench) -> Result<ExitCode> {
     }
 }
 
-/// Pointer chasing, alone and beside threads that pollute the last-level cache.
+/// Measures pointer chasing, alone and beside threads that pollute the last-level cache.
 fn bench_cache(arguments: &BenchCache) -> Result<ExitCode> {
     let caches = CacheSizes::of_this_machine();
     let plan = Plan::for_caches(&caches, arguments.memory, Duration::from_secs_f64(arguments.seconds));
@@ -39,7 +39,7 @@ fn describe(caches: &CacheSizes) -> String {
     format!("Last-level cache of {last_level} in {ways} ways, {core} below it{assumed}")
 }
 
-/// A table of what was measured, and what it says.
+/// Renders the measurements as a table, with conclusions.
 fn render(report: &Report, caches: &CacheSizes) -> String {
     let columns = ["working set", "in order", "at random", "polluted", "confined"];
     let mut text = "Time to follow a link to another line of a working set, in ns\n".to_owned();
@@ -87,7 +87,7 @@ mod tests {
         let points = vec![
             point(16, 1.5, Some(1.5), None),
             point(16 << 10, 20.0, Some(80.0), Some(25.0)),
-            // Larger than the cache: nobody else is to blame.
+            // Larger than the cache, so other threads aren't to blame.
             point(64 << 10, 10.0, Some(90.0), None),
         ];
         let text = render(&Report { points, polluters: 3, took: Duration::ZERO }, &caches);

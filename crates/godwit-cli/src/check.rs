@@ -1,4 +1,4 @@
-//! `godwit check`: is a database file whole?
+//! `godwit check`: checks whether a database file is intact.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use godwit::{CheckReport, Database, Error, Result};
 
 use crate::arguments::Check;
 
-/// Opens the file for reading and reads all of it.
+/// Opens the file read-only and reads all of it.
 pub fn run(check: &Check) -> Result<ExitCode> {
     if !check.database.is_file() {
         return Err(Error::user(format!("{} is not a file", check.database.display())));

@@ -1,4 +1,4 @@
-//! `godwit demo`: makes TPC-H data as Parquet, runs the 22 queries on it, and shows what each took.
+//! `godwit demo`: generates TPC-H data as Parquet, runs the 22 queries on it, and shows the cost of each.
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ fn make_data(scale: f64, directory: &Path) -> Result<()> {
     generate::generate(scale, directory, threads, &ProgressBar::new(0))
 }
 
-/// `godwit/tpch-sf<scale>` in the user's cache folder.
+/// Returns `godwit/tpch-sf<scale>` in the user's cache folder.
 fn default_directory(scale: f64) -> Result<PathBuf> {
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));

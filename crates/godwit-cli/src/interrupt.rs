@@ -1,11 +1,11 @@
-//! Ctrl-C: what it stops depends on what runs.
+//! Ctrl-C: its effect depends on what is running.
 //!
 //! | | interactive | script |
 //! |---|---|---|
 //! | a statement runs | cancels it | cancels it, and the script ends; once more: exits at once |
 //! | nothing runs | the line editor clears the line | exits |
 //!
-//! SIGTERM, and SIGHUP when the terminal is closed, cancel what runs, and then end the program.
+//! SIGTERM, and SIGHUP when the terminal is closed, cancel the running statement and then end the program.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -15,15 +15,15 @@ use godwit::{Connection, Error, Result};
 use nix::sys::signal::Signal;
 use signal_hook::iterator::Signals;
 
-/// Time in which a cancelled statement has to end when the program is to end.
+/// Time for a cancelled statement to end when the program is to end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The exit status of a process that a signal ended, as shells report it.
+/// Returns the exit status of a process that a signal ended, as shells report it.
 fn exit_status(signal: Signal) -> u8 {
     128 + signal as u8
 }
 
-/// The process's handler of SIGINT, SIGTERM and SIGHUP.
+/// Handler of SIGINT, SIGTERM and SIGHUP for the process.
 #[derive(Clone)]
 pub struct Interrupt(Arc<Mutex<State>>);
 
@@ -31,13 +31,13 @@ struct State {
     interactive: bool,
     /// Set while a statement runs.
     running: Option<Arc<Connection>>,
-    /// Ctrl-C came since the statement was started.
+    /// Whether Ctrl-C was pressed since the statement was started.
     pressed: bool,
     /// The signal that told the program to end.
     ending: Option<Signal>,
 }
 
-/// While it lives, Ctrl-C cancels the connection's statement.
+/// Guard during whose lifetime Ctrl-C cancels the connection's statement.
 pub struct Running<'a>(&'a Interrupt);
 
 impl Interrupt {
@@ -62,22 +62,22 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// From now on a line editor waits for statements.
+    /// Switches to interactive mode: a line editor waits for statements.
     pub fn set_interactive(&self) {
         self.state().interactive = true;
     }
 
-    /// The program was told to end.
+    /// Returns true if the program was told to end.
     pub fn is_ending(&self) -> bool {
         self.state().ending.is_some()
     }
 
-    /// The exit status of an interrupted program.
+    /// Returns the exit status of an interrupted program.
     pub fn exit_status(&self) -> u8 {
         exit_status(self.state().ending.unwrap_or(Signal::SIGINT))
     }
 
-    /// Notes that a statement of `connection` runs from now on.
+    /// Records that a statement of `connection` runs from now on.
     pub fn running(&self, connection: &Arc<Connection>) -> Running<'_> {
         let mut state = self.state();
         state.running = Some(connection.clone());
@@ -99,8 +99,8 @@ impl Interrupt {
         state.pressed = true;
     }
 
-    /// Cancels what runs; the program ends after that, or after the grace period. Ends at once if nothing runs, or on
-    /// the second signal.
+    /// Cancels the running statement; the program ends after that, or after the grace period. Ends at once if nothing
+    /// runs, or on the second signal.
     fn end(&self, signal: Signal) {
         let status = exit_status(signal).into();
         let mut state = self.state();
@@ -117,7 +117,7 @@ impl Interrupt {
     }
 }
 
-/// True if the parent process made this one ignore a signal, as `nohup` does.
+/// Returns true if the parent process made this one ignore a signal, as `nohup` does.
 fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -126,7 +126,8 @@ fn is_ignored(signal: Signal) -> bool {
 }
 
 impl Running<'_> {
-    /// Whether Ctrl-C came. Asked between batches, for a press that came before the query had started.
+    /// Returns true if Ctrl-C was pressed. Checked between batches, in case it was pressed before the query had
+    /// started.
     pub fn is_pressed(&self) -> bool {
         self.0.state().pressed
     }

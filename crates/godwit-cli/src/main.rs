@@ -1,4 +1,4 @@
-//! The shell `godwit`: SQL from a terminal, from files or from other programs; and the demo.
+//! The shell `godwit`: SQL from a terminal, from files or from other programs; and its subcommands.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// A library that gives up on a damaged file is reported by an error about the file, not as a panic.
+/// Silences panic reports from libraries that give up on a damaged file: an error about the file reports that instead.
 fn report_panics_of_ours() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

@@ -1,4 +1,4 @@
-//! Progress bars on a terminal's standard error: for queries that take long, and for steps that are counted.
+//! Progress bars on a terminal's standard error, for long queries and for counted steps.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -10,23 +10,23 @@ use godwit::QueryProgress;
 
 use crate::terminal;
 
-/// Queries that are done by then show no bar.
+/// Queries that end within this time show no bar.
 const SHOW_AFTER: Duration = Duration::from_secs(2);
 
-/// Pause between two looks at what is done.
+/// Interval between redraws.
 const REDRAW_AFTER: Duration = Duration::from_millis(100);
 
-/// A fraction below this tells nothing of the time that is left.
+/// Minimum fraction from which the remaining time can be estimated.
 const FRACTION_MIN: f64 = 0.02;
 
-/// If a query gets no further for so long, nobody knows how long it will take.
+/// Time without progress after which the remaining time is unknown.
 const STANDING_AFTER: Duration = Duration::from_secs(5);
 
-/// Of the window.
+/// Maximum columns of the bar, and columns of the window that stay free.
 const BAR_COLUMNS_MAX: usize = 40;
 const SPARE_COLUMNS: usize = 6;
 
-/// Watches a query from a thread of its own until it is dropped, which clears the line.
+/// Monitors a query from a separate thread until it is dropped, which clears the line.
 pub struct ProgressWatch {
     /// Dropped to end the thread.
     stop: Option<Sender<()>>,
@@ -34,7 +34,7 @@ pub struct ProgressWatch {
 }
 
 impl ProgressWatch {
-    /// Starts watching if standard error is a terminal.
+    /// Starts monitoring if standard error is a terminal.
     pub fn start(query: QueryProgress) -> Option<Self> {
         if !stderr().is_terminal() {
             return None;
@@ -56,17 +56,17 @@ impl ProgressWatch {
     }
 }
 
-/// How long a query may still take: as long for the rest as for what is done.
+/// Estimate of a query's remaining time, assuming that it continues at the same rate.
 #[derive(Debug, Default)]
 struct TimeLeft {
     fraction: f64,
-    /// When the fraction was seen to grow.
+    /// Time at which the fraction last grew.
     grown: Duration,
 }
 
 impl TimeLeft {
-    /// The time that is left after so much time, with such a fraction done; `None` if that can't be told: there is little
-    /// to go by, or nothing has moved for long.
+    /// Returns the remaining time, given the elapsed time and the completed fraction; `None` if it can't be estimated:
+    /// too little has been completed, or there was no progress for long.
     fn observe(&mut self, elapsed: Duration, fraction: f64) -> Option<Duration> {
         if fraction > self.fraction {
             (self.fraction, self.grown) = (fraction, elapsed);
@@ -79,13 +79,14 @@ impl TimeLeft {
     }
 }
 
-/// What a line for a query says.
+/// Returns the text of a line for a query.
 fn line(columns: usize, fraction: f64, elapsed: Duration, left: Option<Duration>) -> String {
     let left = left.map(|left| format!(", {} left", rounded(left))).unwrap_or_default();
     bar(columns, fraction, &format!("{}{left}", exact(elapsed)))
 }
 
-/// A line for a window of so many columns, which it doesn't fill: what the terminal puts behind it, it can take back.
+/// Returns a line for a window of this many columns. It doesn't fill the window, so that the text that the terminal
+/// adds after it can be cleared.
 fn bar(columns: usize, fraction: f64, text: &str) -> String {
     let text = format!(" {:>3} %  {text}", (fraction * 100.0) as u64);
     let bar_columns = BAR_COLUMNS_MAX.min(columns.saturating_sub(text.len() + SPARE_COLUMNS));
@@ -97,13 +98,13 @@ fn window_columns() -> usize {
     terminal::size(stderr()).map_or(0, |size| size.columns)
 }
 
-/// Puts a line in place of the last one, and of the ^C that the terminal may have put behind it.
+/// Replaces the last line, and the ^C that the terminal may have added to it.
 fn show(line: &str) {
-    // A terminal that isn't there any more is no reason to stop what is under way.
+    // A terminal that is gone is no reason to stop the work in progress.
     let _ = write!(stderr(), "\r{line}\x1b[K");
 }
 
-/// A time to the second.
+/// Formats a time to the second.
 fn exact(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
@@ -111,7 +112,7 @@ fn exact(time: Duration) -> String {
     }
 }
 
-/// A time as people say it.
+/// Formats a time in words, rounded.
 fn rounded(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{} s", seconds.max(1)),
@@ -130,7 +131,7 @@ impl Drop for ProgressWatch {
     }
 }
 
-/// Counts steps, of any number of threads; shows them if standard error is a terminal, until it is dropped.
+/// Counts steps by any number of threads; shows them if standard error is a terminal, until it is dropped.
 pub struct ProgressBar {
     is_shown: bool,
     steps: Mutex<Steps>,
@@ -149,19 +150,19 @@ impl ProgressBar {
         Self { is_shown: stderr().is_terminal(), steps: Mutex::new(steps) }
     }
 
-    /// How many steps there will be.
+    /// Sets the total number of steps.
     pub fn set_all(&self, all: u64) {
         self.steps().all = all;
     }
 
-    /// Says what is being done.
+    /// Sets the description of the current work.
     pub fn set_text(&self, text: impl Into<String>) {
         let mut steps = self.steps();
         steps.text = text.into();
         self.draw(&mut steps);
     }
 
-    /// Counts steps as done.
+    /// Counts steps as completed.
     pub fn advance(&self, by: u64) {
         let mut steps = self.steps();
         steps.done += by;
@@ -185,7 +186,7 @@ impl ProgressBar {
 
     fn draw(&self, steps: &mut Steps) {
         if self.is_shown {
-            // The number of steps may have been a guess, or nobody has said it yet.
+            // The number of steps may have been a guess, or not set yet.
             let fraction = (steps.done as f64 / steps.all.max(1) as f64).min(1.0);
             show(&bar(window_columns(), fraction, &steps.text));
             steps.drawn = Instant::now();

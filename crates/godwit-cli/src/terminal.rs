@@ -1,4 +1,4 @@
-//! What a terminal says of itself.
+//! Properties of terminals.
 
 use std::os::fd::AsFd;
 
@@ -10,7 +10,7 @@ pub struct Size {
     pub columns: usize,
 }
 
-/// The size of the window that a stream goes to, if it goes to a terminal.
+/// Returns the size of the window that a stream goes to, if it goes to a terminal.
 pub fn size(stream: impl AsFd) -> Option<Size> {
     let size = tcgetwinsize(stream).ok()?;
     Some(Size { rows: size.ws_row.into(), columns: size.ws_col.into() })

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-/// Runs from its creation; displays as the line that `.timer on` prints.
+/// Runs from its creation; its text is the line that `.timer on` prints.
 pub struct Stopwatch {
     started: Instant,
     processor: ProcessorTime,

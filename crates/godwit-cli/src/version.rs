@@ -21,7 +21,7 @@ pub fn print(verbose: bool, limits: &Limits) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The value of a setting and the reason for it, as text.
+/// Returns the value of a setting and the reason for it, as text.
 pub fn setting(connection: &godwit::Connection, name: &str) -> Result<(String, String)> {
     let mut shown = (String::new(), String::new());
     for batch in connection.query(&format!("SHOW {name}"))? {
@@ -35,7 +35,7 @@ pub fn setting(connection: &godwit::Connection, name: &str) -> Result<(String, S
     Ok(shown)
 }
 
-/// Instruction sets that kernels make use of, as far as this processor has them.
+/// Returns the instruction sets that kernels use, if this processor has them.
 #[cfg(target_arch = "x86_64")]
 fn processor_features() -> Vec<&'static str> {
     let mut features = vec!["x86_64"];

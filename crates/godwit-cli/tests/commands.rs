@@ -1,4 +1,4 @@
-//! Dot commands, formats and what statements say, through the built shell.
+//! Dot commands, formats and messages of statements, tested through the built shell.
 
 use std::fs;
 use std::io::Write;
@@ -17,7 +17,7 @@ fn run(folder: &Path, arguments: &[&str], script: &str) -> Output {
         .spawn()
         .expect("the shell was built");
     let mut stdin = child.stdin.take().expect("standard input is a pipe");
-    // A shell that stops early doesn't read all.
+    // A shell that stops early doesn't read everything.
     let _ = stdin.write_all(script.as_bytes());
     drop(stdin);
     child.wait_with_output().expect("the shell ends")
@@ -27,7 +27,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Standard output of a script in CSV that succeeds, and what it said on standard error.
+/// Returns the standard output, in CSV, of a script that succeeds, and its standard error.
 fn both(folder: &Path, script: &str) -> (String, String) {
     let output = run(folder, &["--format", "csv"], script);
     let (said, told) = (text(&output.stdout), text(&output.stderr));
@@ -39,14 +39,14 @@ fn ok(script: &str) -> String {
     both(tempfile::tempdir().unwrap().path(), script).0
 }
 
-/// The complaint of a script that fails.
+/// Returns the error message of a script that fails.
 fn complaint(script: &str) -> String {
     let output = run(tempfile::tempdir().unwrap().path(), &[], script);
     assert_eq!(output.status.code(), Some(1), "{script}: {}", text(&output.stdout));
     text(&output.stderr)
 }
 
-/// The shell waits for signals of its own in a way that its children don't inherit.
+/// The shell's handling of signals isn't inherited by its children.
 #[test]
 fn commands_of_the_system_can_be_interrupted() {
     assert_eq!(ok(".shell grep ^SigBlk /proc/self/status"), "SigBlk:\t0000000000000000\n");
@@ -141,7 +141,7 @@ fn the_catalog_is_told() {
     assert!(complaint(".schema nothing").contains("nothing"));
 }
 
-/// Tables with every kind of column and of value.
+/// Tables with every kind of column and value.
 const TABLES: &str = "CREATE SCHEMA s;\nCREATE TYPE mood AS ENUM ('sad', 'it''s ok');\n\
     CREATE TABLE kinds (b BOOLEAN, t TINYINT, u UBIGINT, h HUGEINT, d DECIMAL(38, 10), r REAL, f DOUBLE, v VARCHAR, \
     bl BLOB, da DATE, ti TIME, ts TIMESTAMP, tz TIMESTAMPTZ, i INTERVAL, uu UUID, j JSON, m mood, l VARCHAR[], \
@@ -175,11 +175,11 @@ fn a_dump_read_back_makes_equal_tables() {
     assert_eq!(rows("a.godwit"), rows("b.godwit"), "{dump}");
     let types = |database: &str| text(&run(folder, &[database, "--format", "csv"], "DESCRIBE kinds;").stdout);
     assert_eq!(types("a.godwit"), types("b.godwit"));
-    // Bit for bit, and with the same types: what both have in common is all.
+    // Bit for bit, and with the same types: neither has rows that the other lacks.
     let compare = "ATTACH 'b.godwit' AS b; SELECT count(*) FROM (FROM kinds EXCEPT ALL FROM b.kinds) x; \
         INSERT INTO b.parent VALUES (-1);";
     assert_eq!(text(&run(folder, &["a.godwit", "--format", "csv"], compare).stdout), "count(*)\n0\n");
-    // Numbers go on where they stood.
+    // Numbers continue where they were.
     let next = "INSERT INTO s.\"odd \"\"name\"\"\" (\"select\") VALUES (3) RETURNING id;";
     assert_eq!(text(&run(folder, &["b.godwit", "--format", "csv"], next).stdout), "id\n3\n");
 

@@ -1,5 +1,5 @@
-//! The memory contract, from outside: the operating system's figure for the shell's resident size, sampled while
-//! statements run that don't fit, never passes the limit by more than 32 MiB.
+//! The memory contract, measured from outside: the shell's resident size as reported by the operating system, sampled
+//! during statements whose data doesn't fit, never exceeds the limit by more than 32 MiB.
 #![cfg(target_os = "linux")]
 
 use std::io::Read;
@@ -8,18 +8,18 @@ use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
-/// What the contract allows on top of the limit.
+/// Excess over the limit that the contract allows.
 const OVERHEAD: u64 = 32 * MIB;
 
-/// Between two samples: 50 Hz.
+/// Interval between samples: 50 Hz.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// What a run did.
+/// Measurements of a run.
 struct Run {
     peak_bytes: u64,
     samples: usize,
     output: String,
-    /// What it said besides.
+    /// Its standard error.
     remarks: String,
 }
 
@@ -39,7 +39,7 @@ fn run(limit_mib: u64, script: &str, slow: bool) -> Run {
     let reader = std::thread::spawn(move || read_output(&mut stdout, slow));
     let mut run = Run { peak_bytes: 0, samples: 0, output: String::new(), remarks: String::new() };
     while child.try_wait().expect("the child is ours").is_none() {
-        // The high-water mark of the kernel sees what falls between two samples, too.
+        // The kernel's high-water mark also covers the time between samples.
         let text = std::fs::read_to_string(&status).unwrap_or_default();
         for name in ["VmRSS:", "VmHWM:"] {
             let line = text.lines().find(|line| line.starts_with(name));
@@ -56,7 +56,7 @@ fn run(limit_mib: u64, script: &str, slow: bool) -> Run {
     run
 }
 
-/// The last part of the output.
+/// Returns the last part of the output.
 fn read_output(stdout: &mut impl Read, slow: bool) -> String {
     const TAIL_BYTES: usize = 4096;
     let mut tail = Vec::new();
@@ -90,7 +90,7 @@ fn check_peak(limit_mib: u64, script: &str, slow: bool) -> Run {
     run
 }
 
-/// Rows of about 100 bytes in an unhelpful order.
+/// Returns a query for rows of about 100 bytes in an unhelpful order.
 fn rows(count: u64) -> String {
     format!(
         "SELECT x, (x * 7919) % {count} AS k, 'a text that is stored with row number ' || CAST(x AS VARCHAR) AS t \
@@ -156,10 +156,10 @@ fn files_are_written_within_the_limit() {
 #[test]
 fn large_results_are_fetched_within_the_limit() {
     check(128, &rows(2_000_000), false);
-    // Rows that are held back for the widths of a box.
+    // Rows held back for the widths of a box.
     let boxed = check(128, &format!(".mode box\n.maxrows all\n{}", rows(2_000_000)), false);
     assert!(boxed.output.contains("2,000,000 rows ("), "{}", boxed.output);
-    // A client that is slower than the query.
+    // A client slower than the query.
     check(128, &rows(500_000), true);
     check(128, &format!("SELECT * FROM ({}) r ORDER BY k", rows(1_000_000)), true);
 }
@@ -167,8 +167,8 @@ fn large_results_are_fetched_within_the_limit() {
 /// The smallest limit for two threads.
 const FLOOR_MIB: u64 = 96;
 
-/// The tables of TPC-H, small, and its queries with the names that they have in the repository. Tests run in the folder of
-/// their package, wherever they were built.
+/// Returns small TPC-H tables, and its queries with their names in the repository. Tests run in the folder of their
+/// package, wherever they were built.
 fn tpch() -> (tempfile::TempDir, Vec<(String, String)>) {
     let folder = tempfile::tempdir().unwrap();
     let demo = ["demo", "--scale", "0.3", "--directory", folder.path().to_str().expect("the path is text")];

@@ -1,4 +1,4 @@
-//! Pipes, links, devices and bad files, as the users of the built shell meet them.
+//! Pipes, links, devices and bad files, as users of the built shell encounter them.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A shell that is going to run a script in a folder.
+/// Returns a shell command that runs a script in a folder.
 fn shell(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_godwit"));
     command.current_dir(folder).args(["--format", "csv"]).args(arguments);
@@ -26,14 +26,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The output of a script that succeeds.
+/// Returns the output of a script that succeeds.
 fn ok(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// The error message of a script that fails.
+/// Returns the error message of a script that fails.
 fn complaint(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", text(&output.stdout));
@@ -56,7 +56,7 @@ fn piped(folder: &Path, file: &str, sql: &str) -> Output {
     output
 }
 
-/// Texts beyond what is sampled, and a small one.
+/// Row counts of a text file larger than the sample, and of a small one.
 const LARGE: &str = "200000";
 const SMALL: &str = "3";
 
@@ -106,7 +106,7 @@ fn a_pipe_is_read_once() {
         let complaint = text(&output.stderr);
         assert!(complaint.contains("is read already") && complaint.contains("hint: "), "{sql}: {complaint}");
     }
-    // Planning alone has read the beginning, which isn't lost. After the run there is no more.
+    // Planning alone has read the beginning, which isn't lost. After execution there is no more.
     for before in ["DESCRIBE FROM read_csv('/dev/stdin')", "EXPLAIN SELECT sum(n) FROM read_csv('/dev/stdin')"] {
         let script = format!("{before}; PREPARE p AS SELECT sum(n) FROM read_csv('/dev/stdin'); EXECUTE p; EXECUTE p");
         let output = piped(folder, "x.csv", &script);
@@ -193,7 +193,7 @@ fn nothing_is_left_of_a_copy_that_a_signal_ended() {
         assert_eq!(text(&output.stdout), "x\nready\n");
         assert!(names_in(folder.path()).is_empty(), "{signal:?}: {:?}", names_in(folder.path()));
     }
-    // Nothing runs: the shell waits for statements.
+    // Nothing is running: the shell waits for statements.
     let mut idle = shell(folder.path(), &[]).stdin(Stdio::piped()).spawn().unwrap();
     thread::sleep(Duration::from_millis(300));
     kill_process(Pid::from_child(&idle), Signal::TERM).unwrap();

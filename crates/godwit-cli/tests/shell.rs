@@ -1,4 +1,4 @@
-//! The built shell as its users meet it: what comes out where, and with which exit status.
+//! The built shell as users encounter it: its output on each stream, and its exit status.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Output, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 const EMPTY_INPUT: &str = "";
 
-/// Ten rows in a column x, to be joined with itself for as many rows as a test wants.
+/// Ten rows in a column x, joined with itself for as many rows as a test needs.
 const DIGITS: &str = "WITH t(x) AS (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) ";
 
 fn godwit(arguments: &[&str]) -> Command {
@@ -18,7 +18,7 @@ fn godwit(arguments: &[&str]) -> Command {
 fn start(arguments: &[&str], input: &str) -> Child {
     let mut child = godwit(arguments).spawn().expect("the shell was built");
     let mut stdin = child.stdin.take().expect("standard input is a pipe");
-    // A shell that was told its statements on the command line may be gone already.
+    // A shell that got its statements on the command line may have exited already.
     let _ = stdin.write_all(input.as_bytes());
     child
 }
@@ -35,7 +35,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// The output of a run that succeeds and complains about nothing.
+/// Returns the output of a run that succeeds without error messages.
 fn text(arguments: &[&str], input: &str) -> String {
     let output = run(arguments, input);
     assert_eq!(stderr(&output), "", "{arguments:?}");
@@ -117,7 +117,7 @@ fn statements_on_standard_input_are_answered_one_by_one() {
     let mut stdin = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
     for number in ["1", "2"] {
-        // The next statement is sent only when the answer to this one is there.
+        // The next statement is sent only after the answer to this one has arrived.
         writeln!(stdin, "SELECT\n{number} AS n;").unwrap();
         stdin.flush().unwrap();
         assert_eq!(answers.next().unwrap().unwrap(), "n");
@@ -225,7 +225,7 @@ fn the_version_tells_limits_and_reasons() {
     }
 }
 
-/// A query that runs for minutes unless it is stopped.
+/// Returns a query that runs for minutes unless it is stopped.
 fn endless_query() -> String {
     let tables = (0..12).map(|number| format!("t t{number}")).collect::<Vec<_>>().join(", ");
     format!("{DIGITS} SELECT sum(t0.x + t5.x + t11.x) AS s FROM {tables}")
@@ -255,7 +255,7 @@ fn ctrl_c_while_nothing_runs_ends_a_script() {
     writeln!(stdin, "SELECT 1 AS n;").unwrap();
     let mut answer = [0; 4];
     child.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
-    // The rows are out a moment before the shell waits for its next line.
+    // The rows are written a moment before the shell waits for its next line.
     std::thread::sleep(Duration::from_millis(300));
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));

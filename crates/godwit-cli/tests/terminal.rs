@@ -1,4 +1,4 @@
-//! The shell at a terminal: a pseudo-terminal of `script`, of util-linux, into which the tests type.
+//! The shell at a terminal: a pseudo-terminal of `script` from util-linux, into which the tests type.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -18,14 +18,14 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// A shell that waits for statements.
+    /// Starts a shell that waits for statements.
     fn new(home: &Path, arguments: &str, variables: &[(&str, &str)]) -> Self {
         let terminal = Self::start(home, arguments, variables);
         terminal.wait_for("godwit> ");
         terminal
     }
 
-    /// The program in a window of 80 columns, with a home of its own.
+    /// Starts the program in a window of 80 columns, with its own home folder.
     fn start(home: &Path, arguments: &str, variables: &[(&str, &str)]) -> Self {
         let command = format!("stty cols 80 rows 24; exec {} {arguments}", env!("CARGO_BIN_EXE_godwit"));
         let mut shell = Command::new("script")
@@ -73,7 +73,7 @@ impl Terminal {
         }
     }
 
-    /// The exit status of the shell, which is about to end.
+    /// Returns the exit status of the shell, which is about to end, and its output.
     fn ended(mut self) -> (Option<i32>, String) {
         let started = Instant::now();
         loop {
@@ -95,7 +95,7 @@ fn tab_completes_and_enter_goes_on_in_a_line_with_a_prompt() {
     terminal.wait_for("   ...> ");
     terminal.press("count(tempera\t) AS n FROM measu\t;\r");
     terminal.wait_for("42 │");
-    // What was typed is one entry of the history, with its lines.
+    // The input is one entry of the history, with its lines.
     terminal.press("\x1b[A\r");
     terminal.press("quit\r");
     let (status, screen) = terminal.ended();
@@ -119,7 +119,7 @@ fn the_demo_draws_a_bar_below_its_lines() {
 fn keys_take_a_line_break_and_its_prompt_as_one() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::new(home.path(), "", &[]);
-    // Home goes behind the prompt.
+    // Home moves to just after the prompt.
     terminal.press("SELECT 10 +\r7 AS home\x1b[H700\x1b[F;\r");
     terminal.wait_for("7017 │");
     // Backspace and Delete join lines.
@@ -163,7 +163,7 @@ fn colours_and_hints_are_shown_while_typing() {
     for part in ["\x1b[32mSELECT\x1b[0m", "\x1b[33m'x'\x1b[0m", "\x1b[35m12\x1b[0m", "\x1b[90m-- why\x1b[0m"] {
         terminal.wait_for(part);
     }
-    // The history's last entry that begins so is taken with the right arrow.
+    // The right arrow accepts the last history entry with this prefix.
     terminal.wait_for("1 row");
     terminal.press("SELECT 'x");
     terminal.wait_for("\x1b[90m' AS text, 12 -- why …\x1b[0m");

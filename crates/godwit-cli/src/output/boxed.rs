@@ -1,4 +1,4 @@
-//! A table drawn with lines, for people: of many rows it keeps and shows the first and the last; of columns that don't
+//! A table drawn with lines, for people. Of many rows it keeps and shows the first and the last; of columns that don't
 //! fit, the outer ones.
 //!
 //! ```text
@@ -13,8 +13,8 @@
 //! 9 rows (2 shown), 5 columns (2 shown; .mode line shows all)
 //! ```
 //!
-//! Rows are held back until all are known, because they determine the widths: up to [`Options::rows_max`] of them, and
-//! up to [`HELD_BYTES_MAX`] of text.
+//! Rows are held back until all are known, since they determine the widths: up to [`Options::rows_max`] rows, and up to
+//! [`HELD_BYTES_MAX`] of text.
 
 mod layout;
 
@@ -29,10 +29,10 @@ use super::cells::Cells;
 use super::{Columns, Options, Renderer};
 use layout::Layout;
 
-/// Text of rows that are held back, half of it for each end of the result. Beyond that, fewer rows are shown.
+/// Maximum text of rows that are held back, half of it for each end of the result. Beyond that, fewer rows are shown.
 const HELD_BYTES_MAX: usize = 8 << 20;
 
-/// A type's name makes its column no wider than this.
+/// Maximum width that a type's name gives its column.
 const TYPE_WIDTH_MAX: usize = 20;
 
 const BOLD: &str = "\x1b[1m";
@@ -59,9 +59,9 @@ pub(super) struct BoxRenderer {
     /// The first rows.
     head: Vec<Row>,
     head_bytes: usize,
-    /// No more rows come to the head.
+    /// Whether no more rows go to the head.
     is_head_full: bool,
-    /// The last rows, as far as they aren't in `head`.
+    /// The last rows, unless they are in `head`.
     tail: VecDeque<Row>,
     tail_bytes: usize,
     rows: usize,
@@ -123,7 +123,7 @@ impl BoxRenderer {
         self.columns.types.iter().map(|ty| Cell { text: type_name(ty), style: FAINT }).collect()
     }
 
-    /// Widths of the columns if nothing is cut.
+    /// Returns the widths of the columns if nothing is cut.
     fn widths(&self, header: &[Row]) -> Vec<usize> {
         let rows = || header.iter().take(1).chain(&self.head).chain(&self.tail);
         let width = |column: usize| {
@@ -211,7 +211,7 @@ impl Renderer for BoxRenderer {
     }
 }
 
-/// The type in lower case; of an enumeration, without its labels.
+/// Returns the type in lower case; for an ENUM, without its labels.
 fn type_name(ty: &SqlType) -> String {
     match ty {
         SqlType::Enum(_) => "enum".into(),
@@ -223,7 +223,7 @@ fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", with_separators(number), if number == 1 { "" } else { "s" })
 }
 
-/// A cell of exactly `width` columns; text that is longer ends with an ellipsis.
+/// Returns a cell of exactly `width` columns; longer text ends with an ellipsis.
 fn pad(text: &str, width: usize, right_aligned: bool) -> String {
     let text_width = text.width();
     if text_width <= width {
@@ -245,8 +245,8 @@ fn pad(text: &str, width: usize, right_aligned: bool) -> String {
     cut
 }
 
-/// Control characters would break the lines of the box, or drive the terminal, and marks of writing direction would
-/// change places of what is around them: they are written as escapes.
+/// Escapes control characters, which would break the lines of the box or control the terminal, and directional marks,
+/// which would reorder the surrounding text.
 pub(super) fn one_line(text: &str) -> String {
     if !text.contains(is_unsafe) {
         return text.to_owned();
@@ -259,7 +259,7 @@ fn is_unsafe(character: char) -> bool {
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// 1234567 as "1,234,567".
+/// Formats 1234567 as "1,234,567".
 pub fn with_separators(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

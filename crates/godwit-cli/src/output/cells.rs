@@ -1,7 +1,7 @@
-//! Values as text: as a cast to VARCHAR writes them.
+//! Values as text, as a cast to VARCHAR writes them.
 //!
-//! What Arrow writes as SQL does is written by Arrow, without a text of its own for each value: numbers, text, dates;
-//! and moments, which it shows in the session's zone.
+//! Arrow writes values directly, without a separate string for each, if its text is the same as SQL's: numbers, text,
+//! dates; also instants, which it shows in the session's time zone.
 
 use arrow_array::{Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -10,7 +10,7 @@ use godwit::{ColumnReader, Error, Result};
 
 use super::{Columns, unsupported};
 
-/// The values of a batch.
+/// Values of a batch.
 pub(super) struct Cells<'a>(Vec<Cell<'a>>);
 
 enum Cell<'a> {
@@ -31,7 +31,7 @@ impl<'a> Cells<'a> {
         batch.columns().iter().zip(&columns.types).map(cell).collect::<Result<_>>().map(Self)
     }
 
-    /// Appends the value of a column in a row; writes nothing and returns false if it is NULL.
+    /// Appends a column's value in a row; writes nothing and returns false if it is NULL.
     pub(super) fn write(&self, column: usize, row: usize, out: &mut String) -> Result<bool> {
         match &self.0[column] {
             Cell::Arrow(array, _) if array.is_null(row) => Ok(false),
@@ -48,7 +48,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The value of a column in a row; `None` for NULL.
+    /// Returns a column's value in a row; `None` for NULL.
     pub(super) fn text(&self, column: usize, row: usize) -> Result<Option<String>> {
         let mut text = String::new();
         Ok(self.write(column, row, &mut text)?.then_some(text))

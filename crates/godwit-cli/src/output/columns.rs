@@ -10,13 +10,13 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Those of a result.
+    /// Returns the columns of a result.
     pub fn of(result: &QueryResult) -> Result<Self> {
         let names = result.schema().fields().iter().map(|field| field.name().clone()).collect();
         Ok(Self { names, types: result.types()? })
     }
 
-    /// Whether each column holds numbers: these are right-aligned.
+    /// Returns whether each column holds numbers, which are right-aligned.
     pub(super) fn numbers(&self) -> Vec<bool> {
         self.types.iter().map(is_number).collect()
     }

@@ -1,7 +1,7 @@
-//! Rows as lines, values with something between them: `csv`, `list`, `tabs`.
+//! Rows as lines of delimited values: `csv`, `list`, `tabs`.
 //!
-//! In CSV, a value is in quotes if it has the separator, a quote or a line break in it. The other two write values as
-//! they are. NULL is an empty value, but in `list`.
+//! In CSV, a value is quoted if it contains the separator, a quote or a line break. The other two write values
+//! unchanged. NULL is an empty value, except in `list`.
 
 use arrow_array::RecordBatch;
 use godwit::Result;
@@ -22,9 +22,9 @@ pub(super) struct DelimitedRenderer {
     null: String,
     /// Between values.
     column_separator: String,
-    /// Behind rows.
+    /// After rows.
     row_separator: String,
-    /// Values with one of these bytes are in quotes: what begins a separator, ends a line, or is a quote.
+    /// Values with one of these bytes are quoted: the first byte of a separator, line ends, and quotes.
     special: Option<Box<[bool; 256]>>,
 }
 
@@ -66,7 +66,7 @@ impl DelimitedRenderer {
         if column > 0 {
             out.extend_from_slice(self.column_separator.as_bytes());
         }
-        // A line without any character would be no row.
+        // An empty line would not be a row.
         let is_lost = value.is_empty() && self.columns.names.len() == 1;
         let needs_quotes = |special: &[bool; 256]| is_lost || value.bytes().any(|byte| special[usize::from(byte)]);
         if self.special.as_deref().is_some_and(needs_quotes) {

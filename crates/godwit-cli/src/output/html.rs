@@ -14,7 +14,7 @@ pub(super) fn renderer(columns: Columns, options: &Options) -> MarkupRenderer {
     MarkupRenderer::new(columns, options, opening, &MARKUP)
 }
 
-/// Text as HTML has it. Control characters that no document may have are replaced.
+/// Escapes text for HTML. Control characters that HTML doesn't allow are replaced.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

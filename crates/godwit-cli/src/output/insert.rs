@@ -1,5 +1,5 @@
-//! INSERT statements. What isn't a number or a truth value is a quoted text, which is read as the type of its column,
-//! so that any value comes back as it was.
+//! INSERT statements. Values other than numbers and booleans are quoted text, which is read as the type of its column,
+//! so that any value survives a round trip.
 
 use std::fmt::Write;
 
@@ -10,28 +10,28 @@ use super::cells::Cells;
 use super::columns::is_number;
 use super::{Columns, Renderer};
 
-/// Of a statement of several rows, the most rows and about the most bytes.
+/// Maximum number of rows of a statement of several rows, and its approximate maximum size in bytes.
 const PIECE_ROWS_MAX: usize = 500;
 const PIECE_BYTES_MAX: usize = 256 << 10;
 
 pub(super) struct InsertRenderer {
     columns: Columns,
-    /// Up to VALUES.
+    /// The statement up to VALUES.
     beginning: String,
     rows_max: usize,
-    /// Of the statement that isn't complete.
+    /// Number of rows of the incomplete statement.
     rows: usize,
     bytes: usize,
 }
 
 impl InsertRenderer {
-    /// A statement for each row. `table`: its name, which may have a schema before it.
+    /// Creates a renderer with one statement per row. `table` is its name, optionally with a schema.
     pub(super) fn row_by_row(columns: Columns, table: &str) -> Self {
         let table = table.split('.').map(quoted_name).collect::<Vec<_>>().join(".");
         Self::new(columns, &table, 1)
     }
 
-    /// Statements of many rows each; `table` is SQL.
+    /// Creates a renderer with statements of many rows each; `table` is SQL.
     pub(super) fn in_pieces(columns: Columns, table: &str) -> Self {
         Self::new(columns, table, PIECE_ROWS_MAX)
     }
@@ -79,7 +79,7 @@ impl Renderer for InsertRenderer {
     }
 }
 
-/// A value of a type as a literal. A number with an exponent is a DOUBLE, read to the last bit.
+/// Writes a value of a type as a literal. A number with an exponent is a DOUBLE, which is read back exactly.
 fn write_literal(out: &mut String, value: &str, ty: &SqlType) {
     let is_float = matches!(ty, SqlType::Real | SqlType::Double);
     let is_finite = value.ends_with(|last: char| last.is_ascii_digit());
@@ -92,7 +92,7 @@ fn write_literal(out: &mut String, value: &str, ty: &SqlType) {
     };
 }
 
-/// A name in quotes.
+/// Returns a name in quotes.
 pub(super) fn quoted_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -1,4 +1,5 @@
-//! JSON, batch by batch: one array, or one object per line. NULLs are written out, so that all objects have all keys.
+//! JSON, batch by batch: one array, or one object per line. NULLs are written explicitly, so that all objects have all
+//! keys.
 
 use std::sync::Arc;
 
@@ -12,9 +13,9 @@ use super::{Columns, Renderer, unsupported};
 
 pub(super) struct JsonRenderer<F: JsonFormat> {
     columns: Columns,
-    /// Writes into a vector of its own, which is emptied after each batch.
+    /// Writes to its own vector, which is emptied after each batch.
     writer: Writer<Vec<u8>, F>,
-    /// What follows the last row.
+    /// Text after the last row.
     end: &'static str,
 }
 
@@ -50,7 +51,7 @@ impl<F: JsonFormat> Renderer for JsonRenderer<F> {
     }
 }
 
-/// The batch with text in place of intervals: Arrow's text for them isn't SQL's.
+/// Returns the batch with text in place of intervals: Arrow's text for them isn't SQL's.
 fn with_texts(batch: &RecordBatch, types: &[SqlType]) -> Result<RecordBatch> {
     if !types.contains(&SqlType::Interval) {
         return Ok(batch.clone());

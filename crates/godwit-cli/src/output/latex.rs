@@ -15,7 +15,7 @@ pub(super) fn renderer(columns: Columns, options: &Options) -> MarkupRenderer {
     MarkupRenderer::new(columns, options, opening, &MARKUP)
 }
 
-/// Text as LaTeX sets it, on one line.
+/// Escapes text for LaTeX, on one line.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

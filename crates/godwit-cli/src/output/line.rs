@@ -19,7 +19,7 @@ use super::{Columns, Options, Renderer};
 pub(super) struct LineRenderer {
     columns: Columns,
     null: String,
-    /// Names of the columns, all of one width.
+    /// Names of the columns, padded to the same width.
     labels: Vec<String>,
     /// Columns before a value.
     indent: usize,

@@ -5,7 +5,7 @@ use super::{Columns, Options};
 
 const MARKUP: Markup = Markup { row: ["| ", " | ", " |\n"], closing: "", escape };
 
-/// A table without a header isn't one in Markdown.
+/// Creates the renderer; always with a header, without which it isn't a table in Markdown.
 pub(super) fn renderer(columns: Columns, options: &Options) -> MarkupRenderer {
     let names: String = columns.names.iter().map(|name| format!("| {} ", escape(name))).collect();
     let alignments = columns.numbers().into_iter().map(|is_number| if is_number { "|---:" } else { "|---" });

@@ -1,4 +1,4 @@
-//! Tables of a markup language with all rows, batch by batch.
+//! Tables in a markup language, with all rows, batch by batch.
 
 use arrow_array::RecordBatch;
 use godwit::Result;
@@ -6,20 +6,20 @@ use godwit::Result;
 use super::cells::Cells;
 use super::{Columns, Options, Renderer};
 
-/// How a language writes the rows of a table.
+/// Syntax of a language for the rows of a table.
 pub(super) struct Markup {
-    /// What stands before the first value of a row, between two, and behind the last.
+    /// Text before the first value of a row, between two values, and after the last.
     pub row: [&'static str; 3],
-    /// What ends the table.
+    /// End of the table.
     pub closing: &'static str,
-    /// Text as the language has it.
+    /// Escapes text for the language.
     pub escape: fn(&str) -> String,
 }
 
 pub(super) struct MarkupRenderer {
     columns: Columns,
     null: String,
-    /// What begins the table, until it is written.
+    /// Start of the table, until it has been written.
     opening: String,
     markup: &'static Markup,
 }

@@ -1,8 +1,7 @@
 //! Results as text, in the format that the user chose.
 //!
-//! A renderer turns batches into bytes and does no input or output itself: the shell writes the content of the buffer
-//! after each call, so errors of output are handled by the shell alone, and memory holds the text of some rows at a time
-//! ([`light_parts`]).
+//! A renderer turns batches into bytes and does no I/O: the shell writes the content of the buffer after each call. So
+//! only the shell handles output errors, and memory holds the text of a few rows at a time ([`light_parts`]).
 
 mod boxed;
 mod cells;
@@ -58,26 +57,26 @@ pub enum Format {
     Insert,
 }
 
-/// What can be chosen besides the format.
+/// Options besides the format.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Write the names of the columns, where the format can do without.
+    /// Whether to write column names, in formats that can omit them.
     pub headers: bool,
-    /// The text for NULL; `None`: the format's own.
+    /// Text for NULL; `None`: the format's default.
     pub null: Option<String>,
-    /// What stands between values and behind rows of `list`, `tabs` and `csv`; `None`: the format's own.
+    /// Text between values and after rows of `list`, `tabs` and `csv`; `None`: the format's default.
     pub separators: Option<(String, String)>,
-    /// The table that `insert` names.
+    /// The table named by `insert`.
     pub table: String,
-    /// Most rows of a box.
+    /// Maximum number of rows of a box.
     pub rows_max: usize,
-    /// Most terminal columns of a box.
+    /// Maximum width of a box in terminal columns.
     pub width_max: Option<usize>,
-    /// Mark parts of a box by colours.
+    /// Whether to mark parts of a box by colours.
     pub colours: bool,
 }
 
-/// Rows of a box, unless the user says otherwise.
+/// Default number of rows of a box.
 pub const ROWS_MAX_DEFAULT: usize = 40;
 
 impl Default for Options {
@@ -95,14 +94,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The text for NULL in formats for people.
+    /// Returns the text for NULL in formats for people.
     fn null_or_word(&self) -> String {
         self.null.clone().unwrap_or_else(|| "NULL".into())
     }
 }
 
 impl Format {
-    /// A renderer for one result.
+    /// Creates a renderer for one result.
     pub fn renderer(self, columns: Columns, options: &Options) -> Box<dyn Renderer> {
         match self {
             Format::Box => Box::new(boxed::BoxRenderer::new(columns, options)),
@@ -119,12 +118,12 @@ impl Format {
         }
     }
 
-    /// The name that `--format` and `.mode` take.
+    /// Returns the name for `--format` and `.mode`.
     pub fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// All names.
+    /// Returns all names.
     pub fn names() -> Vec<String> {
         Self::value_variants().iter().map(|format| format.name()).collect()
     }
@@ -132,18 +131,18 @@ impl Format {
 
 /// Writes one result.
 pub trait Renderer {
-    /// Appends what can be written once `batch` is known.
+    /// Appends the text that can be written once `batch` is known.
     fn batch(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()>;
     /// Appends the rest, after the last batch.
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<()>;
 }
 
-/// Rows in pieces of INSERT statements, for a table whose name is written as SQL has it.
+/// Creates a renderer of INSERT statements with several rows each, for a table whose name is given as SQL.
 pub fn insert_renderer(columns: Columns, table: &str) -> Box<dyn Renderer> {
     Box::new(insert::InsertRenderer::in_pieces(columns, table))
 }
 
-/// The Arrow writers fail on types that a format can't express.
+/// Converts errors of the Arrow writers, which fail on types that a format can't express.
 fn unsupported(error: ArrowError) -> Error {
     Error::unsupported(format!("this result in this format: {error}")).with_hint("choose another format with .mode")
 }

@@ -1,12 +1,12 @@
-//! Batches of heavy rows in parts: their text is made in the shell's own memory, which no limit covers.
+//! Batches of large rows in parts: their text uses the shell's own memory, which no limit covers.
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 
-/// Bytes of values that become text together, unless a single row has more.
+/// Maximum bytes of values that become text together, unless a single row has more.
 const PART_BYTES: usize = 1 << 20;
 
-/// The rows of a batch, in parts that weigh little.
+/// Splits a batch into parts with few bytes.
 pub fn light_parts(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> {
     let rows = batch.num_rows();
     let bytes: usize = batch.columns().iter().map(|column| value_bytes(column)).sum();
@@ -15,11 +15,11 @@ pub fn light_parts(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> {
     (0..rows.max(1)).step_by(rows_per_part).map(move |start| batch.slice(start, rows_per_part.min(rows - start)))
 }
 
-/// Bytes of the values of an array.
+/// Returns the bytes of an array's values.
 fn value_bytes(array: &dyn Array) -> usize {
     let data = array.to_data();
     match data.data_type() {
-        // The length of a value stands in the lowest 32 bits of its view.
+        // The length of a value is in the lowest 32 bits of its view.
         DataType::Utf8View | DataType::BinaryView => {
             data.buffer::<u128>(0)[..data.len()].iter().map(|view| *view as u32 as usize).sum()
         }

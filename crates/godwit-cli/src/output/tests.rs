@@ -8,7 +8,8 @@ use godwit::{Connection, Database};
 
 use super::{Columns, Format, Options};
 
-/// Two batches of the same columns: a number, a text with all that needs escaping, a decimal, an instant.
+/// Returns two batches of the same columns: a number, a string with everything that needs escaping, a decimal, an
+/// instant.
 pub(super) fn batches() -> Vec<RecordBatch> {
     let batch = |numbers: Vec<Option<i64>>, texts: Vec<Option<&str>>| {
         let rows = numbers.len();
@@ -171,7 +172,7 @@ fn each_format_writes_a_result_without_rows() {
     assert!(render(Format::Box).ends_with("0 rows\n"));
 }
 
-/// All kinds of values, with everything in them that a format might trip over.
+/// All kinds of values, with everything that a format might trip over.
 const EVERYTHING: &str = "SELECT [1, NULL] AS l, {'a': 'x''y', 'b': [1]} AS s, map {'k': 'v|w'} AS m, \
     INTERVAL '1 month 2 days 3.5 seconds' AS i, '\\x00\\xff'::BLOB AS b, TIME '10:11:12.5' AS t, \
     TIMESTAMPTZ '2020-01-01 00:00:00+00' AS tz, '101'::BIT AS bits, 1::HUGEINT AS h, [['a,b', NULL, 'NULL', '']] AS ll, \

@@ -1,4 +1,4 @@
-//! The shell on a terminal: line editing, history, statements over several lines.
+//! The shell on a terminal: line editing, history, multi-line statements.
 
 use std::ops::ControlFlow;
 
@@ -51,7 +51,7 @@ pub(super) fn run(shell: &mut Shell, with_init: bool) -> Result<ControlFlow<Stop
 }
 
 fn line_editor() -> rustyline::Result<LineEditor> {
-    // Without colours, the editor is still to draw prompts of further lines.
+    // The editor must draw prompts of further lines even without colours.
     let config = Config::builder()
         .max_history_size(ENTRIES_MAX)?
         .history_ignore_dups(true)?
@@ -66,12 +66,12 @@ fn line_editor() -> rustyline::Result<LineEditor> {
     Ok(editor)
 }
 
-/// Has the editor learn new names. A failed query would spoil an open transaction, so that one goes on without.
+/// Refreshes the editor's names. Skipped in an open transaction, which a failed query would abort.
 fn refresh_names(shell: &mut Shell, editor: &mut LineEditor) {
     let Some(helper) = editor.helper_mut() else { return };
     if shell.names_are_stale && !shell.connection.is_in_transaction() {
         shell.names_are_stale = false;
-        // The names that were known are better than none.
+        // Outdated names are better than none.
         let mut names = helper.names.clone();
         if names.refresh(shell).is_ok() {
             helper.names = names;
@@ -79,7 +79,7 @@ fn refresh_names(shell: &mut Shell, editor: &mut LineEditor) {
     }
 }
 
-/// Runs `godwit/init.sql` in the user's folder for settings, if it is there. Its errors don't end the shell.
+/// Runs `godwit/init.sql` in the user's configuration folder, if it exists. Its errors don't end the shell.
 fn run_init(shell: &mut Shell) -> ControlFlow<Stop> {
     let path = user_folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("godwit/init.sql"));
     let Some(path) = path.filter(|path| path.exists()) else { return ControlFlow::Continue(()) };
@@ -89,7 +89,7 @@ fn run_init(shell: &mut Shell) -> ControlFlow<Stop> {
     })
 }
 
-/// Runs what was typed or pasted, up to the first error unless `.bail off`.
+/// Runs typed or pasted text, up to the first error unless `.bail off`.
 fn run_text(shell: &mut Shell, text: &str) -> ControlFlow<Stop> {
     match BareCommand::of(text) {
         Some(BareCommand::Quit) => return ControlFlow::Break(Stop::Quit),

@@ -1,4 +1,4 @@
-//! The shell: runs statements and dot commands, from whichever source they come, and writes results and errors.
+//! The shell: runs statements and dot commands from any source, and writes results and errors.
 //!
 //! ```text
 //! script.rs       -c, -f, pipes, .read ──┐                             ┌─▶ dot/         what begins with a dot
@@ -33,7 +33,7 @@ use settings::Settings;
 use sink::Sink;
 use splitter::{Item, ItemKind};
 
-/// Runs the shell that the command line asks for.
+/// Runs the shell as the command line requests.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let interactive = arguments.scripts.is_empty() && stdin().is_terminal();
     let interrupt = Interrupt::install()?;
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-/// Why a script ends before its text does. The user has already been told.
+/// Reason for a script to end early. The user has already been told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// `.quit`.
@@ -82,7 +82,7 @@ enum Stop {
     OutputClosed,
 }
 
-/// Why a statement or a command didn't do all that it should.
+/// Reason for a statement or command to end early.
 #[derive(Debug)]
 enum Failure {
     Statement(Error),
@@ -102,27 +102,27 @@ type Outcome<T = ()> = std::result::Result<T, Failure>;
 
 struct Shell {
     connection: Arc<Connection>,
-    /// The database that is open.
+    /// The open database.
     path: PathBuf,
     limits: Limits,
     interrupt: Interrupt,
     settings: Settings,
-    /// Where results go.
+    /// Destination of results.
     sink: Sink,
-    /// `.read` commands that are being carried out.
+    /// Nesting depth of running `.read` commands.
     read_depth: usize,
-    /// A statement of a script failed, and the script went on.
+    /// Whether a statement of a script failed and the script went on.
     has_failed: bool,
-    /// What the line editor begins with next time, from `.edit`.
+    /// Initial text for the line editor, from `.edit`.
     draft: Option<String>,
-    /// The statement that ran last, for `.edit`.
+    /// The last statement, for `.edit`.
     last_statement: String,
-    /// Tables, columns or functions may have changed since the line editor learned their names.
+    /// Whether tables, columns or functions may have changed since the line editor's names were refreshed.
     names_are_stale: bool,
 }
 
 impl Shell {
-    /// Runs an item of the script called `script`, and reports what goes wrong.
+    /// Runs an item of the script called `script`, and reports errors.
     fn run_item(&mut self, item: &Item, script: Option<&str>) -> ControlFlow<Stop> {
         if self.settings.echo {
             let printed = self.sink.print(&self.settings, item.text.trim());
@@ -139,7 +139,7 @@ impl Shell {
                 self.last_statement.clone_from(&item.text);
                 let flow = self.report(outcome, item, script);
                 if self.settings.timer {
-                    // The last output for a statement: a program that reads it knows that no error message will follow.
+                    // The last output for a statement: a program that reads it knows that no error message follows.
                     complain(format_args!("{stopwatch}\n"));
                 }
                 flow

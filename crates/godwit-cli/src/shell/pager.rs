@@ -1,4 +1,4 @@
-//! A program that shows long results page by page.
+//! Pagers for long results.
 
 use std::io::{self, Write, stdout};
 use std::process::{Child, Command, Stdio};
@@ -8,18 +8,18 @@ use godwit::Error;
 use super::settings::terminal_rows;
 use super::{Failure, Outcome};
 
-/// What long results go through.
+/// Pager for long results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pager {
     Off,
     Command(String),
 }
 
-/// The pager where the environment names none, for those who ask for one.
+/// Default pager if the environment names none.
 const DEFAULT_COMMAND: &str = "less";
 
 impl Pager {
-    /// The program that PAGER names; none if it doesn't.
+    /// Returns the program named by PAGER; none if it isn't set.
     pub(super) fn from_environment() -> Self {
         match std::env::var("PAGER") {
             Ok(command) if !command.trim().is_empty() => Pager::Command(command),
@@ -27,7 +27,7 @@ impl Pager {
         }
     }
 
-    /// The program that PAGER names, or `less`.
+    /// Returns the program named by PAGER, or `less`.
     pub(super) fn on() -> Self {
         match Self::from_environment() {
             Pager::Off => Pager::Command(DEFAULT_COMMAND.into()),
@@ -36,19 +36,19 @@ impl Pager {
     }
 }
 
-/// Text for the terminal: what fits on the screen goes there at the end, more goes through the pager.
+/// Writes text for the terminal: directly at the end if it fits on the screen, otherwise through the pager.
 pub(super) struct PagedWriter {
     command: String,
-    /// Text until there is more than a screen of it.
+    /// Text held back until it exceeds the screen.
     held: Vec<u8>,
     lines: usize,
     child: Option<Child>,
 }
 
-/// Lines that the prompt and its surroundings need of a screen.
+/// Lines of the screen that the prompt and its surroundings need.
 const SPARE_LINES: usize = 2;
 
-/// More text than a screen can show, in whatever lines.
+/// More text than fits on a screen, however long its lines.
 const HELD_BYTES_MAX: usize = 64 << 10;
 
 impl PagedWriter {
@@ -79,7 +79,7 @@ impl PagedWriter {
         })
     }
 
-    /// Writes what is held, or waits until the user leaves the pager.
+    /// Writes held text, or waits until the user leaves the pager.
     pub(super) fn finish(self) -> Outcome {
         if self.child.is_none() {
             let mut output = stdout().lock();
@@ -93,7 +93,7 @@ impl Drop for PagedWriter {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             drop(child.stdin.take());
-            // How it ends is nobody's business: the user has seen what there was to see.
+            // The exit status doesn't matter: the user has seen the result.
             let _ = child.wait();
         }
     }
@@ -103,7 +103,7 @@ fn start(command: &str) -> Outcome<Child> {
     let mut pager = Command::new("sh");
     pager.arg("-c").arg(command).stdin(Stdio::piped());
     if std::env::var_os("LESS").is_none() {
-        // Leave at once if there is but one screen, understand colours, cut long lines.
+        // Exit at once if there is just one screen, pass colours through, cut long lines.
         pager.env("LESS", "FRSX");
     }
     pager.spawn().map_err(|error| Error::io(format!("starting the pager {command}"), &error).into())

@@ -1,4 +1,4 @@
-//! How an error is shown: the message, the place in the statement with a caret under it, the hint.
+//! Formatting of errors: the message, the position in the statement with a caret under it, the hint.
 //!
 //! ```text
 //! queries.sql: error: there is no table named 'lineitm' (line 2, column 6)
@@ -12,10 +12,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::splitter::Item;
 
-/// Characters shown of a long line, about half of them before the place.
+/// Characters shown of a long line, about half of them before the position.
 const EXCERPT_CHARACTERS: usize = 100;
 
-/// The error of an item; its position counts within the item and is shown as a line of the whole script.
+/// Renders the error of an item; its position counts within the item and is shown as a line of the whole script.
 pub(super) fn render(error: &Error, item: &Item, script: Option<&str>) -> String {
     let mut text = script.map(|name| format!("{name}: ")).unwrap_or_default();
     let located = match error.position() {
@@ -39,7 +39,7 @@ pub(super) fn render(error: &Error, item: &Item, script: Option<&str>) -> String
     text
 }
 
-/// The line of a position and a caret under its column.
+/// Returns the line of a position, and a caret under its column.
 fn excerpt(text: &str, position: Position) -> Option<String> {
     let line = without_secrets(text.lines().nth(position.line.checked_sub(1)? as usize)?);
     let place = position.column.checked_sub(1)? as usize;

@@ -22,15 +22,15 @@ pub(super) fn run_argument(shell: &mut Shell, script: &Script) -> ControlFlow<St
     }
 }
 
-/// Runs the statements in a file; an error if it can't be opened.
+/// Runs the statements in a file; fails if it can't be opened.
 pub(super) fn run_file(shell: &mut Shell, path: &Path) -> Result<ControlFlow<Stop>> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| Error::io(format!("opening {name}"), &error))?;
     Ok(run_reader(shell, BufReader::new(file), Some(&name)))
 }
 
-/// Runs statements as they arrive: each one before the line after it is read, so that another program can hold a
-/// conversation through pipes.
+/// Runs statements as they arrive: each before the next line is read, so that another program can converse with the
+/// shell through pipes.
 pub(super) fn run_reader(shell: &mut Shell, mut reader: impl BufRead, name: Option<&str>) -> ControlFlow<Stop> {
     let mut splitter = Splitter::default();
     let mut line = String::new();
@@ -49,7 +49,7 @@ pub(super) fn run_reader(shell: &mut Shell, mut reader: impl BufRead, name: Opti
     run_items(shell, splitter.finish(), name)
 }
 
-/// Runs items, up to the first that fails unless the user wants the others nevertheless.
+/// Runs items, up to the first that fails unless `.bail off`.
 pub(super) fn run_items(
     shell: &mut Shell,
     items: impl IntoIterator<Item = Item>,

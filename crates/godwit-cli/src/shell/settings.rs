@@ -1,4 +1,4 @@
-//! What dot commands change.
+//! Settings changed by dot commands.
 
 use std::io::stdout;
 
@@ -9,20 +9,20 @@ use crate::terminal;
 pub(super) struct Settings {
     pub format: Format,
     pub options: Options,
-    /// Most columns of a box; `None`: those of the window.
+    /// Maximum columns of a box; `None`: those of the window.
     pub width_max: Option<usize>,
-    /// Print the times after each statement.
+    /// Whether to print the times after each statement.
     pub timer: bool,
-    /// Show a bar for long queries.
+    /// Whether to show a bar for long queries.
     pub progress: bool,
-    /// Print statements before they run.
+    /// Whether to print statements before they run.
     pub echo: bool,
-    /// A script ends with its first error.
+    /// Whether a script ends at its first error.
     pub bail: bool,
-    /// Tell how many rows a statement changed.
+    /// Whether to report how many rows a statement changed.
     pub changes: bool,
     pub pager: Pager,
-    /// A line editor waits for statements.
+    /// Whether a line editor waits for statements.
     pub interactive: bool,
 }
 
@@ -42,7 +42,8 @@ impl Settings {
         }
     }
 
-    /// What renderers are told. `on_screen`: the result goes to the terminal; `paged`: perhaps through a pager.
+    /// Returns the options for renderers. `on_screen`: the result goes to the terminal; `paged`: perhaps through a
+    /// pager.
     pub(super) fn options(&self, on_screen: bool, paged: bool) -> Options {
         let window = on_screen.then(terminal_width).flatten();
         Options {
@@ -53,18 +54,18 @@ impl Settings {
     }
 }
 
-/// Columns of the terminal that standard output goes to, if it does.
+/// Returns the columns of the terminal that standard output goes to, if any.
 fn terminal_width() -> Option<usize> {
     terminal::size(stdout()).map(|size| size.columns).filter(|&columns| columns > 0)
 }
 
-/// Rows of the terminal.
+/// Returns the rows of the terminal.
 pub(super) fn terminal_rows() -> usize {
     const ROWS_UNLESS_KNOWN: usize = 24;
     terminal::size(stdout()).map(|size| size.rows).filter(|&rows| rows > 0).unwrap_or(ROWS_UNLESS_KNOWN)
 }
 
-/// Whether the terminal is to show colours: not if NO_COLOR is set (no-color.org), and not if it can't.
+/// Returns true if the terminal is to show colours: not if NO_COLOR is set (no-color.org) or it can't.
 pub(super) fn colours() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let can = std::env::var_os("TERM").is_some_and(|terminal| !terminal.is_empty() && terminal != "dumb");

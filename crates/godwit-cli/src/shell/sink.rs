@@ -1,4 +1,4 @@
-//! Where results go: standard output, through a pager perhaps, or a file.
+//! Destinations of results: standard output, perhaps through a pager, or a file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};
@@ -15,7 +15,7 @@ use super::{Failure, Outcome};
 #[derive(Default)]
 pub(super) struct Sink {
     target: Option<Target>,
-    /// For one result.
+    /// Whether it is for one result only.
     is_once: bool,
     is_used: bool,
 }
@@ -40,7 +40,7 @@ pub(super) enum Writer<'a> {
 }
 
 impl Sink {
-    /// From now on, or for one result, results go to a file or to `|command`; `None`: to standard output.
+    /// Redirects results, from now on or for one result, to a file or to `|command`; `None`: to standard output.
     pub(super) fn redirect(&mut self, target: Option<&str>, is_once: bool) -> Outcome {
         self.close()?;
         self.target = target.map(Target::open).transpose()?;
@@ -48,7 +48,7 @@ impl Sink {
         Ok(())
     }
 
-    /// What `.show` tells.
+    /// Describes the destination for `.show`.
     pub(super) fn describe(&self) -> String {
         match &self.target {
             None => "stdout".into(),
@@ -61,7 +61,7 @@ impl Sink {
         self.target.is_none() && stdout().is_terminal()
     }
 
-    /// True if long results go through a pager.
+    /// Returns true if long results go through a pager.
     pub(super) fn is_paged(&self, settings: &Settings) -> bool {
         settings.interactive && self.is_screen() && settings.pager != Pager::Off
     }
@@ -76,14 +76,14 @@ impl Sink {
         }
     }
 
-    /// Prints a text and a line break.
+    /// Prints text and a line break.
     pub(super) fn print(&mut self, settings: &Settings, text: &str) -> Outcome {
         let mut writer = self.writer(settings);
         writer.write(format!("{text}\n").as_bytes())?;
         writer.finish()
     }
 
-    /// A statement or command has ended.
+    /// Ends a statement or command.
     pub(super) fn end_item(&mut self) -> Outcome {
         let is_used = std::mem::take(&mut self.is_used);
         if self.is_once && is_used { self.close() } else { Ok(()) }
@@ -136,7 +136,7 @@ impl Target {
         }
     }
 
-    /// What was written is there for others to read.
+    /// Makes everything written so far visible to others.
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Target::File { file, .. } => file.flush(),
@@ -172,7 +172,7 @@ impl Writer<'_> {
         }
     }
 
-    /// All of a result was written.
+    /// Ends a result that was written completely.
     pub(super) fn finish(self) -> Outcome {
         match self {
             Writer::Screen(mut output) => output.flush().map_err(output_failure),

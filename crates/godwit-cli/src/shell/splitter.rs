@@ -1,4 +1,4 @@
-//! Cuts text into statements, line by line as it comes, so that each runs before the next one is read.
+//! Splits text into statements as lines arrive, so that each runs before the next one is read.
 //!
 //! A statement ends at a semicolon outside quotes and comments; a line that begins with a dot where a statement could
 //! begin is a dot command. Lexing follows the engine's: '' and "" quotes, E'' with backslashes, $tag$ quotes, `--` and
@@ -21,18 +21,18 @@ pub enum ItemKind {
     DotCommand,
 }
 
-/// Where in the text the splitter is.
+/// Lexical state of the splitter.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
     Plain,
     /// Inside '…' or "…".
     Quoted(char),
-    /// Inside E'…'; true behind a backslash.
+    /// Inside E'…'; true after a backslash.
     EscapeQuoted(bool),
     /// Inside $tag$…$tag$; holds the whole delimiter.
     DollarQuoted(String),
-    /// Inside so many levels of /*…*/.
+    /// Inside this many levels of /*…*/.
     BlockComment(u32),
 }
 
@@ -43,17 +43,17 @@ pub struct Splitter {
     /// Where `pending` starts.
     pending_line: u32,
     pending_column: u32,
-    /// `pending` has more than white space and comments.
+    /// Whether `pending` has more than white space and comments.
     has_text: bool,
     place: Place,
     lines: u32,
 }
 
 impl Splitter {
-    /// Takes the next line, with or without its line break, and returns what is complete with it.
+    /// Takes the next line, with or without its line break, and returns the items that it completes.
     pub fn push_line(&mut self, line: &str) -> Vec<Item> {
         self.lines += 1;
-        // Some editors put a mark before the first character of a file.
+        // Some editors put a byte order mark at the start of a file.
         let line = if self.lines == 1 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
         if !self.has_text && self.place == Place::Plain {
             self.pending.clear();
@@ -81,17 +81,17 @@ impl Splitter {
         items
     }
 
-    /// What is left when the text ends: a statement without a semicolon.
+    /// Returns the rest at the end of the text: a statement without a semicolon.
     pub fn finish(mut self) -> Option<Item> {
         self.take_statement()
     }
 
-    /// Whether nothing but white space and comments waits for its semicolon.
+    /// Returns true if nothing but white space and comments is pending.
     pub fn is_blank(&self) -> bool {
         !self.has_text && self.place == Place::Plain
     }
 
-    /// Whether the text ends inside quotes.
+    /// Returns true if the text ends inside quotes.
     pub fn is_in_quotes(&self) -> bool {
         matches!(self.place, Place::Quoted(_) | Place::EscapeQuoted(_) | Place::DollarQuoted(_))
     }
@@ -103,7 +103,7 @@ impl Splitter {
         has_text.then_some(Item { kind: ItemKind::Statement, line, column, text })
     }
 
-    /// Bytes of the token at the start of `rest`, after which `place` is up to date.
+    /// Returns the length in bytes of the token at the start of `rest`, and updates `place`.
     fn token_bytes(&mut self, rest: &str, first: char) -> usize {
         match &mut self.place {
             Place::Quoted(quote) if first == *quote => self.place = Place::Plain,
@@ -155,7 +155,7 @@ impl Splitter {
         first.len_utf8()
     }
 
-    /// Whether the word E has just been read.
+    /// Returns true if the word E has just been read.
     fn is_behind_e(&self) -> bool {
         self.pending.strip_suffix(['e', 'E']).is_some_and(|before| !before.ends_with(is_word))
     }
@@ -165,7 +165,7 @@ fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_' || character == '$'
 }
 
-/// `$tag$` at the start of the text.
+/// Returns the `$tag$` at the start of the text.
 pub(super) fn dollar_delimiter(text: &str) -> Option<&str> {
     let tag_bytes = text[1..].find(|character: char| !(character.is_alphanumeric() || character == '_'))?;
     text[1 + tag_bytes..].starts_with('$').then(|| &text[..tag_bytes + 2])

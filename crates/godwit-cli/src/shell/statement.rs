@@ -8,7 +8,7 @@ use crate::output::{Columns, Renderer, light_parts, with_separators};
 use crate::progress::ProgressWatch;
 
 impl Shell {
-    /// Runs the statements in a text and writes their results. Ctrl-C cancels meanwhile.
+    /// Runs the statements in a text and writes their results. Ctrl-C cancels them.
     pub(super) fn run_statements(&mut self, sql: &str) -> Outcome {
         let (connection, interrupt) = (self.connection.clone(), self.interrupt.clone());
         let running = interrupt.running(&connection);
@@ -30,7 +30,7 @@ impl Shell {
         if self.settings.progress { ProgressWatch::start(result.progress()) } else { None }
     }
 
-    /// Carries out a statement that changes rows, and tells how many: on standard error, since they aren't a result.
+    /// Runs a statement that changes rows, and reports how many: on standard error, since the number isn't a result.
     fn report_change(&mut self, change: Change, mut result: QueryResult, running: &Running) -> Outcome {
         let progress = self.watch(&result);
         let mut rows = 0;
@@ -60,7 +60,7 @@ impl Shell {
         self.write_rows(result, renderer, running)
     }
 
-    /// Writes the rows of a result, as they come.
+    /// Writes the rows of a result as they arrive.
     pub(super) fn write_rows(
         &mut self,
         mut result: QueryResult,
@@ -92,7 +92,7 @@ impl Shell {
         writer.finish()
     }
 
-    /// Runs a query of the shell's own, and returns its rows as text.
+    /// Runs a query for the shell itself, and returns its rows as text.
     pub(super) fn texts(&self, sql: &str) -> Outcome<Vec<Vec<Option<String>>>> {
         let mut rows = Vec::new();
         let mut result = self.connection.query(sql)?;
@@ -120,7 +120,7 @@ fn participle(change: Change) -> &'static str {
     }
 }
 
-/// Whether names of tables, columns, functions or settings may be others after a statement.
+/// Returns true if a statement may change the names of tables, columns, functions or settings.
 fn changes_names(sql: &str) -> bool {
     const WORDS: [&str; 14] = [
         "CREATE", "DROP", "ALTER", "ATTACH", "DETACH", "USE", "IMPORT", "COMMIT", "END", "ROLLBACK", "ABORT", "SET",

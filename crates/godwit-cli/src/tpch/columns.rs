@@ -1,4 +1,4 @@
-//! The rows that the `tpchgen` crate makes, as columns of Arrow arrays.
+//! Rows made by the `tpchgen` crate, as Arrow arrays.
 
 use std::fmt::Display;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use tpchgen::generators::*;
 /// The names and values of a table's columns.
 pub type Columns = Vec<(&'static str, ArrayRef)>;
 
-/// A function from rows to columns: each has the name of its field, and the form that is given.
+/// Defines a function from rows to columns, each named like its field and converted as given.
 macro_rules! columns {
     ($table:ident, $row:ty, $($field:ident: $form:ident),*) => {
         pub fn $table(rows: &[$row]) -> Columns {
@@ -66,7 +66,7 @@ fn decimal<'a>(values: impl Iterator<Item = &'a TPCHDecimal>) -> ArrayRef {
     hundredths(values.map(|value| value.into_inner()))
 }
 
-/// Whole numbers, in a column of decimals.
+/// Returns integers as a column of decimals.
 fn whole<'a>(values: impl Iterator<Item = &'a i64>) -> ArrayRef {
     hundredths(values.map(|value| value * 100))
 }

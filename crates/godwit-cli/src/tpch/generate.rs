@@ -21,13 +21,13 @@ pub const TABLES: [&str; 8] = ["lineitem", "orders", "partsupp", "customer", "pa
 /// Rows per batch that the generator hands to the Parquet writer.
 const BATCH_ROWS: usize = 8192;
 
-/// Whether all tables are there.
+/// Returns true if all tables exist.
 pub fn is_complete(directory: &Path) -> bool {
     TABLES.iter().all(|table| table_path(directory, table).exists())
 }
 
-/// Writes `<table>.parquet` for all tables at `scale` into `directory`. Tables that are there already are kept: files
-/// appear under their name only when they are complete. `progress` counts rows.
+/// Writes `<table>.parquet` for all tables at `scale` into `directory`. Existing tables are kept: files only appear
+/// under their name when they are complete. `progress` counts rows.
 pub fn generate(scale: f64, directory: &Path, threads: usize, progress: &ProgressBar) -> Result<()> {
     fs::create_dir_all(directory).map_err(|e| Error::io(format!("creating {}", directory.display()), &e))?;
     let missing: Vec<&str> = TABLES.into_iter().filter(|table| !table_path(directory, table).exists()).collect();
@@ -54,7 +54,7 @@ fn table_path(directory: &Path, table: &str) -> PathBuf {
     directory.join(format!("{table}.parquet"))
 }
 
-/// Rows that the specification asks for, about.
+/// Returns the approximate number of rows in the specification.
 fn expected_rows(table: &str, scale: f64) -> u64 {
     let thousands = match table {
         "lineitem" => 6000.0,
@@ -83,7 +83,7 @@ fn write_table(table: &str, scale: f64, directory: &Path, progress: &ProgressBar
     }
 }
 
-/// Writes a file under another name first; a failed one doesn't stay.
+/// Writes a file under a temporary name first; it is removed on failure.
 fn write_rows<R>(
     path: &Path,
     mut rows: impl Iterator<Item = R>,
@@ -115,7 +115,7 @@ fn write_rows<R>(
     };
     let outcome = write();
     if outcome.is_err() {
-        // What counts is the first error; the file may not even have been created.
+        // The first error counts; the file may not even have been created.
         let _ = fs::remove_file(&partial);
     }
     outcome

@@ -1,5 +1,5 @@
-//! `godwit trace cache`: a trace's loads in a simulated last-level cache of which they get a part, as cache partitioning
-//! would give it to them.
+//! `godwit trace cache`: simulates a trace's loads in a last-level cache of which they get a part, as with cache
+//! partitioning.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use godwit_cache::simulator::{Hits, Replay, SHARES_PERCENT};
 use super::asked;
 use crate::arguments::TraceCache;
 
-/// Structures that are shown; the others are added up.
+/// Number of structures shown; the others are added up.
 const STRUCTURES_SHOWN: usize = 20;
 
 /// A structure is one object, or the segments of one column.
@@ -25,10 +25,10 @@ const STRUCTURES: &str = r#"
 const LOADS: &str = "
     SELECT address, thread, object FROM read_parquet(getvariable('trace')) WHERE object IS NOT NULL ORDER BY time";
 
-/// What a trace's loads did.
+/// Results for a trace's loads.
 struct Told {
     one_in: i64,
-    /// Most loads first.
+    /// Sorted by loads, most first.
     structures: Vec<(String, Hits)>,
 }
 

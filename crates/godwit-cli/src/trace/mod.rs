@@ -1,5 +1,5 @@
-//! `godwit trace`: what a trace of memory tells, as one page of HTML, which opens without a network, or as hits in parts of a
-//! cache (cache.rs).
+//! `godwit trace`: analyses of a memory trace, as one page of HTML, which works without a network, or as hits in parts
+//! of a cache (cache.rs).
 //!
 //! ```text
 //! trace.parquet ── report.sql ──▶ data as JSON ─┐
@@ -24,7 +24,7 @@ use crate::shell::complain;
 const QUERIES: &str = include_str!("report.sql");
 const FRAME: &str = include_str!("page/frame.html");
 const STYLE: &str = include_str!("page/style.css");
-/// Parts of one script: each uses what those before it define.
+/// Parts of one script: each uses definitions of those before it.
 const SCRIPTS: [&str; 6] = [
     include_str!("page/format.js"),
     include_str!("page/data.js"),
@@ -59,7 +59,8 @@ fn report(arguments: &TraceReport) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `ask` makes of a trace, which is the variable `trace` of its connection; or how the program ends if it was cancelled.
+/// Returns the result of `ask` on a trace, which is the variable `trace` of its connection; or the exit code if it was
+/// cancelled.
 fn asked<T>(
     trace: &Path,
     limits: &Limits,
@@ -81,7 +82,7 @@ fn asked<T>(
     }
 }
 
-/// The error without its place: the text of these queries means nothing to who asks for a page.
+/// Returns the error without its position: the text of these queries means nothing to users who request a page.
 fn unplaced(error: &Error) -> Error {
     let told = Error::new(error.kind(), error.message()).with_code(error.code());
     match error.hint() {
@@ -90,7 +91,7 @@ fn unplaced(error: &Error) -> Error {
     }
 }
 
-/// The parts of the page's data: a name and a JSON text for each.
+/// Returns the parts of the page's data, each with a name and JSON text.
 fn data(connection: &Connection) -> Result<Vec<(String, String)>> {
     let mut parts = Vec::new();
     for statement in connection.parse(QUERIES)? {
@@ -108,10 +109,10 @@ fn data(connection: &Connection) -> Result<Vec<(String, String)>> {
     Ok(parts)
 }
 
-/// The page. No `<` is left in the data, so nothing in it can end the element that it is in.
+/// Returns the page. No `<` is left in the data, so nothing in it can end the surrounding element.
 fn page(data: &[(String, String)]) -> String {
     let parts: Vec<String> = data.iter().map(|(name, json)| format!("\"{name}\": {json}")).collect();
     let data = format!("{{{}}}", parts.join(",\n")).replace('<', "\\u003c");
-    // The data comes last: it may contain the marks of the others.
+    // The data comes last, since it may contain the placeholders of the others.
     FRAME.replace("{{style}}", STYLE).replace("{{script}}", &SCRIPTS.join("\n")).replace("{{data}}", &data)
 }

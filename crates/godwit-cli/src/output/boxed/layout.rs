@@ -1,31 +1,31 @@
-//! Which columns of a box are shown, and how wide.
+//! The columns of a box that are shown, and their widths.
 
-/// No column is cut below this width while others can be left out.
+/// Width below which no column is cut while others can be left out.
 const COLUMN_WIDTH_MIN: usize = 12;
 
-/// What lies between two columns, and around all: `│ ` and ` │`.
+/// Columns taken by borders, between two columns and around all: `│ ` and ` │`.
 const BORDERS_PER_COLUMN: usize = 3;
 const BORDERS: usize = 1;
 
-/// Columns of the table and the box.
+/// Columns of the table and of the box.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Places in the result and widths.
+    /// Positions in the result, and widths.
     pub shown: Vec<(usize, usize)>,
-    /// Columns are left out before the one with this place in `shown`.
+    /// Position in `shown` before which columns are left out.
     pub gap: Option<usize>,
 }
 
 impl Layout {
-    /// The layout for columns of these widths, in a window of so many columns: wide columns are cut first, then columns in
-    /// the middle left out.
+    /// Lays out columns of these widths in a window of `width_max` columns: wide columns are cut first, then columns in
+    /// the middle are left out.
     pub(super) fn new(widths: &[usize], width_max: Option<usize>) -> Self {
         let all = |cut: usize| widths.iter().map(|&width| width.min(cut)).enumerate().collect();
         let Some(width_max) = width_max else { return Self { shown: all(usize::MAX), gap: None } };
         if let Some(cut) = cut_to_fit(widths, room(width_max, widths.len())) {
             return Self { shown: all(cut), gap: None };
         }
-        // One column is shown in any case, with one left out at least.
+        // At least one column is shown, and at least one left out.
         for shown in (1..widths.len()).rev() {
             let left = shown.div_ceil(2);
             let places: Vec<usize> = (0..left).chain(widths.len() - (shown - left)..widths.len()).collect();
@@ -40,7 +40,7 @@ impl Layout {
         Self { shown: all(room(width_max, 1).max(1)), gap: None }
     }
 
-    /// Widths of all columns of the box, from left to right.
+    /// Returns the widths of all columns of the box, from left to right.
     pub(super) fn widths_with_gap(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.shown.iter().map(|&(_, width)| width).collect();
         if let Some(gap) = self.gap {
@@ -50,19 +50,19 @@ impl Layout {
     }
 }
 
-/// What the borders of so many columns leave of a width.
+/// Returns the part of a width that the borders of this many columns leave.
 fn room(width: usize, columns: usize) -> usize {
     width.saturating_sub(BORDERS_PER_COLUMN * columns + BORDERS)
 }
 
-/// The largest width to which columns can be cut so that all fit.
+/// Returns the largest width to which columns can be cut so that all fit.
 fn cut_to_fit(widths: &[usize], room: usize) -> Option<usize> {
     let widest = widths.iter().copied().max().unwrap_or(0);
     let fits = |cut: usize| widths.iter().map(|&width| width.min(cut)).sum::<usize>() <= room;
     if fits(widest) {
         return Some(widest);
     }
-    // No more than the room: values may be very long.
+    // At most the room: values may be very long.
     (COLUMN_WIDTH_MIN..=widest.min(room)).rev().find(|&cut| fits(cut))
 }
 

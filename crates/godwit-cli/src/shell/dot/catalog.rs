@@ -1,4 +1,4 @@
-//! Commands that tell what there is.
+//! Commands that list objects.
 
 use std::ops::ControlFlow;
 
@@ -37,7 +37,7 @@ pub(super) fn functions(shell: &mut Shell, call: &Call) -> Outcome<ControlFlow<S
     )
 }
 
-/// A pattern of LIKE; a text without `%` may stand anywhere.
+/// Returns a pattern for LIKE; text without `%` matches anywhere.
 fn like(text: &str) -> String {
     literal(&if text.contains('%') { text.to_owned() } else { format!("%{text}%") })
 }

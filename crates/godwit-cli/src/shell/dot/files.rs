@@ -46,7 +46,7 @@ fn redirect(shell: &mut Shell, call: &Call, is_once: bool) -> Outcome {
     shell.sink.redirect(target.as_deref(), is_once)
 }
 
-/// The new database is open before the old one is left, so that a mistake costs nothing.
+/// Opens the new database before the old one is closed, so that a mistake costs nothing.
 pub(super) fn open(shell: &mut Shell, call: &Call) -> Outcome {
     let path = match call.word(0) {
         "" => PathBuf::from(":memory:"),
@@ -62,7 +62,7 @@ pub(super) fn open(shell: &mut Shell, call: &Call) -> Outcome {
     Ok(())
 }
 
-/// The table is made with the columns of the file if it isn't there; both happen, or neither.
+/// Creates the table with the columns of the file if it doesn't exist, and imports the rows; both happen, or neither.
 pub(super) fn import(shell: &mut Shell, call: &Call) -> Outcome<ControlFlow<Stop>> {
     let file = in_home(call.word(0)).display().to_string();
     let (file, table) = (literal(&file), call.word(1));
@@ -75,7 +75,7 @@ pub(super) fn import(shell: &mut Shell, call: &Call) -> Outcome<ControlFlow<Stop
     if begins {
         shell.connection.execute("BEGIN")?;
     }
-    // Making a table of no rows is nothing to tell.
+    // Creating an empty table isn't worth a message.
     let changes = std::mem::replace(&mut shell.settings.changes, false);
     let made = query(shell, &steps[0]);
     shell.settings.changes = changes;
@@ -90,14 +90,15 @@ pub(super) fn import(shell: &mut Shell, call: &Call) -> Outcome<ControlFlow<Stop
     imported
 }
 
-/// Whether a file's rows are text, which is read as the types of the table; by its name, as the engine knows it.
+/// Returns true if a file's rows are text, which is read as the types of the table; decided by its name, as in the
+/// engine.
 fn is_text(name: &str) -> bool {
     let name = name.to_lowercase();
     let name = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     [".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// A path; `~/` is the user's folder.
+/// Returns a path, with `~/` as the user's folder.
 pub(in crate::shell) fn in_home(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),

@@ -1,4 +1,4 @@
-//! Dot commands: carried out by the shell itself. Each is one entry in [`COMMANDS`].
+//! Dot commands, which the shell itself executes. Each is one entry in [`COMMANDS`].
 
 mod catalog;
 mod dump;
@@ -21,19 +21,19 @@ pub(super) use files::in_home;
 /// A dot command.
 pub(super) struct Command {
     pub name: &'static str,
-    /// Its arguments, for the help: in brackets those that may be missing; the last one takes the rest of the line if it
-    /// ends in dots.
+    /// Its arguments, for the help: optional ones in brackets; the last one takes the rest of the line if it ends in
+    /// dots.
     pub arguments: &'static str,
     pub help: &'static str,
-    /// What its arguments can be, for completion.
+    /// Possible values of its arguments, for completion.
     pub values: Values,
     run: fn(&mut Shell, &Call) -> Outcome<ControlFlow<Stop>>,
 }
 
-/// What arguments can be.
+/// Possible values of arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
-    /// There are none, or they can be anything.
+    /// None, or anything.
     Any,
     Words(&'static [&'static str]),
     Formats,
@@ -48,18 +48,18 @@ pub(super) enum Values {
 /// A command with its arguments.
 pub(super) struct Call {
     name: &'static str,
-    /// All of them, as they were written.
+    /// All of them, as written.
     rest: String,
     words: Vec<String>,
 }
 
 impl Call {
-    /// The argument at a place; empty if it isn't there.
+    /// Returns the argument at a position; empty if there is none.
     fn word(&self, place: usize) -> &str {
         self.words.get(place).map_or("", String::as_str)
     }
 
-    /// The argument as a switch.
+    /// Returns the argument as a switch.
     fn switch(&self) -> Result<bool> {
         match self.word(0).to_lowercase().as_str() {
             "on" | "true" | "yes" | "1" => Ok(true),
@@ -71,14 +71,14 @@ impl Call {
 
 const SWITCH: Values = Values::Words(&["on", "off"]);
 
-/// A command that does its work and lets the shell go on.
+/// Defines a command after which the shell goes on.
 macro_rules! goes_on {
     ($function:path) => {
         |shell, call| $function(shell, call).map(ControlFlow::Continue)
     };
 }
 
-/// A command that sets a switch.
+/// Defines a command that sets a switch.
 macro_rules! switches {
     ($($field:ident).+) => {
         |shell, call| {
@@ -94,7 +94,7 @@ macro_rules! commands {
     };
 }
 
-/// All commands, in the order of the alphabet.
+/// All commands, in alphabetical order.
 pub(super) const COMMANDS: &[Command] = commands! {
     ".bail" "on|off" SWITCH, "End a script with its first error (on), or go on", switches!(bail);
     ".cd" "FOLDER" Values::Files,
@@ -157,11 +157,11 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Outcome<ControlFlow<Stop>> {
     let takes_rest = command.arguments.contains("...");
     let least = command.arguments.split_whitespace().filter(|argument| !argument.starts_with('[')).count();
     let most = if takes_rest { usize::MAX } else { command.arguments.split_whitespace().count() };
-    // Whoever is used to SQL ends a command with a semicolon; it is meant where nothing else is said.
+    // Out of habit, users end commands with a semicolon; it is taken as the argument only if there is no other.
     let without = rest.trim_end_matches(';').trim_end();
     let rest = if takes_rest || (without.is_empty() && least > 0) { rest } else { without };
     let words = match words(rest) {
-        // The shell of the system has quotes of its own.
+        // The system's shell has its own quoting.
         Err(_) if takes_rest => rest.split_whitespace().map(str::to_owned).collect(),
         words => words?,
     };
@@ -179,7 +179,7 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Outcome<ControlFlow<Stop>> {
     (command.run)(shell, &Call { name: command.name, rest: rest.to_owned(), words })
 }
 
-/// The command of a name, or the only one that begins so.
+/// Returns the command of this name, or the only one with this prefix.
 fn find(name: &str) -> Result<&'static Command> {
     let name = name.to_lowercase();
     if let Some(command) = COMMANDS.iter().find(|command| command.name == name) {
@@ -231,7 +231,7 @@ fn query(shell: &mut Shell, sql: &str) -> Outcome<ControlFlow<Stop>> {
     Ok(shell.report(outcome, &item, None))
 }
 
-/// A text as SQL's literal.
+/// Returns a string as an SQL literal.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

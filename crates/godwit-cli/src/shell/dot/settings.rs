@@ -65,7 +65,7 @@ pub(super) fn separator(shell: &mut Shell, call: &Call) -> Outcome {
     Ok(())
 }
 
-/// `\t`, `\n`, `\r` and `\\` as what they stand for.
+/// Replaces the escapes `\t`, `\n`, `\r` and `\\`.
 fn unescaped(text: &str) -> String {
     let mut out = String::new();
     let mut characters = text.chars();

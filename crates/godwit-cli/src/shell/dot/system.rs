@@ -1,4 +1,4 @@
-//! Commands about what is around the shell.
+//! Commands about the shell's surroundings.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -34,7 +34,7 @@ fn run(command: &mut Command, name: &str) -> Result<ExitStatus> {
     command.status().map_err(|error| Error::io(format!("starting {name}"), &error))
 }
 
-/// Has the user edit the last statement; the line editor begins with what comes back.
+/// Lets the user edit the last statement; the line editor starts with the result.
 pub(super) fn edit(shell: &mut Shell, call: &Call) -> Outcome {
     if !shell.settings.interactive {
         return Err(Error::user(format!("{} needs a terminal", call.name)).into());
@@ -49,7 +49,7 @@ pub(super) fn edit(shell: &mut Shell, call: &Call) -> Outcome {
 
 fn edit_file(path: &Path, text: &str) -> Result<String> {
     let failed = |what: &str, error: &std::io::Error| Error::io(format!("{what} {}", path.display()), error);
-    // A name that others can guess: the file must be new, and nobody else's to read.
+    // Others can guess the name: the file must be new, and readable by the user only.
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = file.map_err(|error| failed("making", &error))?;
     file.write_all(text.trim().as_bytes()).map_err(|error| failed("writing", &error))?;

@@ -2,7 +2,7 @@
 
 use godwit::{Error, Result};
 
-/// Splits at white space outside of quotes. In quotes of either kind, a doubled quote stands for one.
+/// Splits at white space outside quotes. Within quotes of either kind, a doubled quote stands for one.
 pub(super) fn words(text: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut characters = text.chars().peekable();

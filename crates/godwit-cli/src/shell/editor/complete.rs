@@ -1,15 +1,15 @@
-//! What may stand at the cursor.
+//! Completion at the cursor.
 //!
-//! | behind | proposed |
+//! | after | proposed |
 //! |---|---|
 //! | the start of a statement | words that begin one |
 //! | FROM, JOIN, INTO, UPDATE, TABLE … | tables, schemas, table functions |
 //! | `t.` | columns of the table or alias, tables of the schema |
 //! | SET, RESET, SHOW | settings |
 //! | a quote | files |
-//! | all else | columns of the tables that the statement names, functions, keywords |
+//! | anything else | columns of the tables that the statement names, functions, keywords |
 //!
-//! Keywords and functions come in the case in which they were begun.
+//! Keywords and functions are proposed in the case in which the user began them.
 
 mod scope;
 
@@ -21,13 +21,13 @@ use crate::output::Format;
 use crate::shell::dot::{COMMANDS, Command, Values};
 use scope::{columns_in_scope, columns_of};
 
-/// Beyond this, a list of candidates helps nobody.
+/// A longer list of candidates helps nobody.
 const CANDIDATES_MAX: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub shown: String,
-    /// What takes the place of the text that was begun.
+    /// Replacement for the text typed so far.
     pub text: String,
 }
 
@@ -38,7 +38,7 @@ impl Candidate {
     }
 }
 
-/// Where the text begins that is completed, and what can take its place.
+/// Returns the position at which the text to complete starts, and the candidates to replace it.
 pub(super) fn complete(names: &Names, line: &str, position: usize) -> (usize, Vec<Candidate>) {
     let (start, mut candidates) = match line.trim_start().starts_with('.') {
         true => of_command(names, &line[..position]),
@@ -50,14 +50,14 @@ pub(super) fn complete(names: &Names, line: &str, position: usize) -> (usize, Ve
     (start, candidates)
 }
 
-/// Whether a text ends in a quoted text that isn't closed: a file perhaps.
+/// Returns true if a text ends inside a quoted string: perhaps a file.
 pub(super) fn is_in_file_name(text: &str) -> bool {
     text.trim_start().starts_with('.')
         || tokens(text).last().is_some_and(|last| last.kind == Kind::Text && !last.is_closed)
 }
 
 fn of_statement(names: &Names, line: &str, position: usize) -> (usize, Vec<Candidate>) {
-    // At the start of a line, a tab is meant as one; so are those of a text that is pasted.
+    // At the start of a line, a tab means itself; so do those in pasted text.
     if line[..position].rsplit('\n').next().is_some_and(|begun| begun.trim().is_empty()) {
         return (position, Vec::new());
     }
@@ -85,14 +85,14 @@ fn of_statement(names: &Names, line: &str, position: usize) -> (usize, Vec<Candi
     }
 }
 
-/// What stands before the word that is completed.
+/// The text before the word to complete.
 struct Place<'a> {
     line: &'a str,
     tokens: &'a [Token],
 }
 
 impl<'a> Place<'a> {
-    /// Words and symbols of the statement before the place, in lower case, from the last one backwards.
+    /// Iterates backwards over words and symbols of the statement before the place, in lower case.
     fn backwards(&self) -> impl Iterator<Item = String> + 'a {
         let line = self.line;
         let seen = self.tokens.iter().rev().filter(|token| !matches!(token.kind, Kind::Space | Kind::Comment));
@@ -128,7 +128,7 @@ impl<'a> Place<'a> {
         candidates
     }
 
-    /// Columns of a table or alias, or tables of a schema, behind its dot.
+    /// Returns columns of a table or alias, or tables of a schema, after its dot.
     fn parts_of_name(&self, names: &Names, begun: &str) -> Vec<Candidate> {
         let Some(qualifier) = self.backwards().nth(1) else { return Vec::new() };
         let qualifier = unquoted(&qualifier);
@@ -138,7 +138,7 @@ impl<'a> Place<'a> {
         starting_with(parts, begun)
     }
 
-    /// Tables and columns that begin so, in quotes.
+    /// Returns tables and columns with this prefix, in quotes.
     fn names_in_quotes(&self, names: &Names, begun: &str) -> Vec<Candidate> {
         let tables = names.tables.iter().map(|table| &table.name);
         let columns = names.tables.iter().flat_map(|table| &table.columns);
@@ -147,7 +147,7 @@ impl<'a> Place<'a> {
         tables.chain(columns).filter(is_meant).map(|name| Candidate::new(in_quotes(name))).collect()
     }
 
-    /// Whether a table is to be named: behind such words, or a comma in FROM.
+    /// Returns true if a table name is expected: after such words, or after a comma in FROM.
     fn expects_table(&self) -> bool {
         const WORDS: [&str; 9] =
             ["from", "join", "into", "update", "table", "describe", "summarize", "truncate", "view"];
@@ -188,7 +188,7 @@ fn tables_and_schemas(names: &Names, begun: &str) -> Vec<Candidate> {
     candidates
 }
 
-/// Names that begin so, without regard to case, written as SQL needs them.
+/// Returns names with this prefix, case-insensitively, written as SQL needs them.
 fn starting_with<'n>(names: impl Iterator<Item = &'n str>, begun: &str) -> Vec<Candidate> {
     let begun = begun.to_lowercase();
     let is_meant = |name: &&str| {
@@ -202,7 +202,7 @@ fn starting_with<'n>(names: impl Iterator<Item = &'n str>, begun: &str) -> Vec<C
         .collect()
 }
 
-/// Keywords or functions that begin so, in the case of what was begun.
+/// Returns keywords or functions with this prefix, in the prefix's case.
 fn in_case<'n>(words: impl Iterator<Item = &'n str>, begun: &str) -> Vec<Candidate> {
     let is_meant = |word: &&str| word.get(..begun.len()).is_some_and(|start| start.eq_ignore_ascii_case(begun));
     let is_lower = begun.contains(char::is_lowercase);
@@ -215,12 +215,12 @@ fn in_case<'n>(words: impl Iterator<Item = &'n str>, begun: &str) -> Vec<Candida
     words.filter(is_meant).map(|word| Candidate::new(cased(word))).collect()
 }
 
-/// A function, ready for its arguments.
+/// Returns a function, ready for its arguments.
 fn called(function: Candidate) -> Candidate {
     Candidate { shown: function.shown + "(", text: function.text + "(" }
 }
 
-/// A name as SQL needs it.
+/// Returns a name as SQL needs it.
 fn written(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_')
         && name.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -232,7 +232,7 @@ fn in_quotes(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A name without its quotes.
+/// Returns a name without its quotes.
 fn unquoted(name: &str) -> String {
     match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
         Some(inner) => inner.replace("\"\"", "\""),

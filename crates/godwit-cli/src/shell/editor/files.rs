@@ -1,14 +1,14 @@
-//! Paths that can be completed.
+//! Completion of paths.
 
 use std::fs;
 use std::path::Path;
 
 use crate::shell::dot::in_home;
 
-/// Entries of a folder that are looked at, so that one with millions doesn't hold up the user.
+/// Maximum number of a folder's entries to examine, so that one with millions doesn't hold up the user.
 const ENTRIES_MAX: usize = 20_000;
 
-/// Paths that begin as a text does; folders end in a slash.
+/// Returns paths with this prefix; folders end in a slash.
 pub(super) fn paths(begun: &str) -> Vec<String> {
     let (folder, name) = begun.rfind('/').map_or(("", begun), |at| begun.split_at(at + 1));
     if begun.contains("://") || begun.contains(['*', '\n']) {

@@ -1,4 +1,4 @@
-//! Colours of what is typed, and the prompts of its lines after the first.
+//! Colours of the typed text, and prompts for its lines after the first.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ const WRONG: &str = "\x1b[1;31m";
 const PROMPT: &str = "\x1b[1m";
 const FAINT: &str = "\x1b[90m";
 
-/// The text with colours, if it is to have some, and with prompts.
+/// Returns the text with prompts, and with colours if they are wanted.
 pub(super) fn highlight(text: &str, colours: bool) -> Cow<'_, str> {
     if !colours && !text.contains(LINE) {
         return Cow::Borrowed(text);
@@ -46,13 +46,13 @@ pub(super) fn highlight(text: &str, colours: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a word stands beside a dot, as a column of a table does.
+/// Returns true if a word is next to a dot, like a column of a table.
 fn is_part_of_name(text: &str, tokens: &[Token], at: usize) -> bool {
     let is_dot = |token: Option<&Token>| token.is_some_and(|token| &text[token.range.clone()] == ".");
     is_dot(at.checked_sub(1).and_then(|before| tokens.get(before))) || is_dot(tokens.get(at + 1))
 }
 
-/// Brackets that close what isn't open, or are open at the end of a statement.
+/// Returns brackets that close nothing, or are still open at the end of a statement.
 fn wrong_brackets(text: &str, tokens: &[Token]) -> Vec<usize> {
     let (mut open, mut wrong): (Vec<(usize, &str)>, Vec<usize>) = Default::default();
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Symbol) {
@@ -71,7 +71,7 @@ fn wrong_brackets(text: &str, tokens: &[Token]) -> Vec<usize> {
     wrong
 }
 
-/// Adds a part in a style; the marks of lines become prompts of the same width.
+/// Appends a part in a style; line marks become prompts of the same width.
 fn push(out: &mut String, part: &str, style: &str, colours: bool) {
     let mut lines = part.split(LINE);
     let styled = |line: &str| match colours && !style.is_empty() && !line.is_empty() {
@@ -101,7 +101,7 @@ pub(super) fn hint(hint: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The text with `<k …>` and the like for colours.
+    /// Returns the text with `<k …>` and the like for colours.
     fn shown(text: &str) -> String {
         let names = [(KEYWORD, "<k "), (TEXT, "<t "), (NUMBER, "<n "), (COMMENT, "<c "), (WRONG, "<! "), (PLAIN, ">")];
         names.iter().fold(highlight(text, true).into_owned(), |text, (code, name)| text.replace(code, name))

@@ -1,5 +1,5 @@
-//! What the user may be about to type, shown behind the cursor: the last entry of the history that begins so, else
-//! the rest of a word of which only one is known.
+//! Hints for the text that the user may be about to type, shown after the cursor: the last history entry with this
+//! prefix, or else the rest of a word if only one is known.
 
 use rustyline::Context;
 use rustyline::hint::Hint;
@@ -8,12 +8,12 @@ use rustyline::history::SearchDirection;
 use super::complete::complete;
 use super::names::Names;
 
-/// Shorter words have too many meanings.
+/// Minimum length of a word: shorter ones have too many completions.
 const WORD_BYTES_MIN: usize = 3;
 const LINE_BYTES_MIN: usize = 2;
 
 pub(in crate::shell) struct LineHint {
-    /// One line.
+    /// The hint, on one line.
     shown: String,
     text: String,
 }
@@ -28,7 +28,7 @@ impl Hint for LineHint {
     }
 }
 
-/// A hint for a text with the cursor at its end.
+/// Returns a hint for a text with the cursor at its end.
 pub(super) fn hint(names: &Names, line: &str, context: &Context<'_>) -> Option<LineHint> {
     let text = of_history(line, context).or_else(|| of_word(names, line))?;
     let shown = match text.split_once('\n') {
@@ -48,7 +48,7 @@ fn of_history(line: &str, context: &Context<'_>) -> Option<String> {
 }
 
 fn of_word(names: &Names, line: &str) -> Option<String> {
-    // Files aren't looked at while somebody types.
+    // Folders aren't read while the user types.
     if line.ends_with(['/', '\'', '.']) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What was typed before: a file of the user's, to which each entry is added as it is run.
+//! History of input: a file of the user's, to which each entry is appended when it is run.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,30 +10,30 @@ use rustyline::history::FileHistory;
 use super::ShellHelper;
 use crate::shell::complain;
 
-/// Entries that are kept, and the longest of them.
+/// Maximum number of entries kept, and their maximum length.
 pub(in crate::shell) const ENTRIES_MAX: usize = 10_000;
 const ENTRY_BYTES_MAX: usize = 64 << 10;
 
-/// Settings whose values are nobody's business; statements with them aren't kept.
+/// Settings with secret values; statements with them aren't kept.
 const SECRETS: [&str; 4] = ["s3_access_key_id", "s3_secret_access_key", "s3_session_token", "http_bearer_token"];
 
-/// The history's file; none if there is no place for it.
+/// The history file; none if there is no place for it.
 pub(in crate::shell) struct HistoryFile(Option<PathBuf>);
 
 impl HistoryFile {
-    /// `godwit/history` in the user's folder for state.
+    /// Returns `godwit/history` in the user's state folder.
     pub(in crate::shell) fn of_user() -> Self {
         Self(user_folder("XDG_STATE_HOME", ".local/state").map(|state| state.join("godwit/history")))
     }
 
     pub(in crate::shell) fn load(&self, editor: &mut Editor<ShellHelper, FileHistory>) {
         if let Some(path) = &self.0 {
-            // There is none the first time.
+            // The first time, there is none.
             let _ = editor.load_history(path);
         }
     }
 
-    /// Adds an entry. What goes wrong is told once.
+    /// Adds an entry. Failures are reported once.
     pub(in crate::shell) fn add(&mut self, editor: &mut Editor<ShellHelper, FileHistory>, text: &str) {
         let text = text.trim_end();
         if text.is_empty() || text.len() > ENTRY_BYTES_MAX || has_secrets(text) {
@@ -58,7 +58,7 @@ fn has_secrets(text: &str) -> bool {
     without_secrets(text) != text || (lower.contains('=') && SECRETS.iter().any(|name| lower.contains(name)))
 }
 
-/// A folder that a variable names, else one in the user's home.
+/// Returns the folder named by a variable, or else one in the user's home.
 pub(in crate::shell) fn user_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     folder(variable).or_else(|| folder("HOME").map(|home| home.join(in_home)))

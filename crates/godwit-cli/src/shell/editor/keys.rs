@@ -1,7 +1,7 @@
-//! Keys that know of lines.
+//! Key bindings for input of several lines.
 //!
-//! The line editor has no prompt for the lines of a text after the first. So Enter puts a tab behind the line break, which
-//! is as wide as the prompt, and is drawn as it; what is typed begins behind it. The other keys take break and tab as
+//! The line editor has no prompt for lines after the first. So Enter inserts a tab after the line break, which is as
+//! wide as the prompt and is drawn as it; typed text begins after the tab. The other keys treat line break and tab as
 //! one.
 
 use rustyline::history::FileHistory;
@@ -13,17 +13,17 @@ use rustyline::{
 use super::{ShellHelper, is_complete};
 use crate::shell::splitter::Splitter;
 
-/// Before the first line, and before the others.
+/// Prompt of the first line, and of further lines.
 pub(in crate::shell) const PROMPT: &str = "godwit> ";
 pub(super) const CONTINUATION_PROMPT: &str = "   ...> ";
 
-/// The width of a tab at the start of a line.
+/// Width of a tab at the start of a line.
 pub(in crate::shell) const TAB_COLUMNS: u8 = CONTINUATION_PROMPT.len() as u8;
 
-/// Between two lines that were typed.
+/// Separator between two typed lines.
 pub(super) const LINE: &str = "\n\t";
 
-/// What a key does, if it isn't what it does otherwise: by the text and the place of the cursor.
+/// Action of a key where it differs from the usual one, given the text and the cursor position.
 type Action = fn(&str, usize) -> Option<Cmd>;
 
 struct Key(Action);
@@ -34,7 +34,7 @@ impl ConditionalEventHandler for Key {
     }
 }
 
-/// Teaches the keys to an editor.
+/// Binds the keys in an editor.
 pub(in crate::shell) fn bind(editor: &mut Editor<ShellHelper, FileHistory>) {
     let plain = |code| KeyEvent(code, Modifiers::NONE);
     let keys: [(KeyEvent, Action); 12] = [
@@ -62,11 +62,11 @@ fn enter(text: &str, position: usize) -> Option<Cmd> {
     }
     let mut splitter = Splitter::default();
     text[..position].split_inclusive('\n').for_each(|line| drop(splitter.push_line(line)));
-    // In quotes, a tab would be part of the value.
+    // Inside quotes, a tab would be part of the value.
     Some(Cmd::Insert(1, if splitter.is_in_quotes() { "\n" } else { LINE }.to_owned()))
 }
 
-/// The line editor counts on its own how often a movement is made; so these have places to go to, not numbers.
+/// The line editor itself counts repetitions of movements, so these have destinations instead of counts.
 fn backspace(text: &str, position: usize) -> Option<Cmd> {
     text[..position].ends_with(LINE).then_some(Cmd::Kill(LINE_ABOVE))
 }
@@ -75,7 +75,7 @@ fn left(text: &str, position: usize) -> Option<Cmd> {
     text[..position].ends_with(LINE).then_some(Cmd::Move(LINE_ABOVE))
 }
 
-/// To the line break before the cursor.
+/// Movement to the line break before the cursor.
 const LINE_ABOVE: Movement = Movement::ViCharSearch(1, CharSearch::Backward('\n'));
 
 fn delete(text: &str, position: usize) -> Option<Cmd> {
@@ -88,7 +88,7 @@ fn right(text: &str, position: usize) -> Option<Cmd> {
 
 const NEXT_WORD: Movement = Movement::ForwardWord(1, At::Start, Word::Big);
 
-/// Whether a line that begins with a word comes next.
+/// Returns true if the text continues with a line that begins with a word.
 fn is_before_line(text: &str, position: usize) -> bool {
     text[position..].strip_prefix(LINE).is_some_and(|line| line.starts_with(|first: char| !first.is_whitespace()))
 }

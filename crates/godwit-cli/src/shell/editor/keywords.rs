@@ -1,5 +1,5 @@
-//! Words of SQL that the editor proposes and colours. The grammar knows more; words that are rarely anything but names
-//! aren't here.
+//! SQL keywords that the editor proposes and colours. The grammar knows more; words that are almost always names are
+//! left out.
 
 /// Words that begin statements.
 pub(super) const STATEMENTS: &[&str] = &[
@@ -204,12 +204,12 @@ const WITHIN: &[&str] = &[
     "ZONE",
 ];
 
-/// All words.
+/// Returns all words.
 pub(super) fn keywords() -> impl Iterator<Item = &'static str> {
     STATEMENTS.iter().chain(WITHIN).copied()
 }
 
-/// Whether a word is one of them, in any case.
+/// Returns true if a word is one of them, in any case.
 pub(super) fn is_keyword(word: &str) -> bool {
     let upper = word.to_ascii_uppercase();
     [STATEMENTS, WITHIN].iter().any(|words| words.binary_search(&upper.as_str()).is_ok())

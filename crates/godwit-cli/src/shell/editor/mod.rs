@@ -1,4 +1,4 @@
-//! What the line editor knows about SQL: where statements end, colours, completion, hints.
+//! The line editor's knowledge of SQL: ends of statements, colours, completion, hints.
 //!
 //! ```text
 //! tokens.rs ──► highlight.rs   colours
@@ -30,7 +30,7 @@ use hint::LineHint;
 use names::Names;
 use tokens::{Kind, tokens};
 
-/// Texts that are longer get neither colours nor hints: each key would take as long as the text.
+/// Longer text gets neither colours nor hints, since each key press would take time proportional to its length.
 const HELPED_BYTES_MAX: usize = 4 << 10;
 
 /// Helps the line editor.
@@ -45,7 +45,7 @@ impl ShellHelper {
     }
 }
 
-/// Enter ends the input when its last statement has its semicolon, and a command with its line.
+/// Returns true if Enter ends the input, as after the semicolon of the last statement and after the line of a command.
 pub(super) fn is_complete(text: &str) -> bool {
     if BareCommand::of(text).is_some() {
         return true;
@@ -72,17 +72,17 @@ impl BareCommand {
     }
 }
 
-/// The text as it was meant: without the marks of lines after the first.
+/// Returns the text as meant: without the marks of lines after the first.
 pub(super) fn without_marks(text: &str) -> String {
     with_spaces(text, |space| space.replace(keys::LINE, "\n"))
 }
 
-/// The text as if it had been typed, with these marks.
+/// Returns the text with these marks, as if it had been typed.
 pub(super) fn with_marks(text: &str) -> String {
     with_spaces(&without_marks(text), |space| space.replace('\n', keys::LINE))
 }
 
-/// The text with other white space between its tokens.
+/// Returns the text with its white space between tokens changed.
 fn with_spaces(text: &str, change: impl Fn(&str) -> String) -> String {
     let piece = |token: tokens::Token| match token.kind {
         Kind::Space => Cow::Owned(change(&text[token.range])),
@@ -118,7 +118,7 @@ impl Hinter for ShellHelper {
     type Hint = LineHint;
 
     fn hint(&self, line: &str, position: usize, context: &Context<'_>) -> Option<LineHint> {
-        // Without colours, a hint looks like what was typed.
+        // Without colours, a hint looks like typed text.
         if !self.colours || position < line.len() || line.len() > HELPED_BYTES_MAX {
             return None;
         }

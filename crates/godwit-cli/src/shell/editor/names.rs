@@ -1,8 +1,8 @@
-//! Names that can be completed, as of the last time that they were asked for.
+//! Names for completion, as of the last refresh.
 
 use crate::shell::{Outcome, Shell};
 
-/// Most columns that are known, and so about the most memory that names take. Those of further tables aren't proposed.
+/// Maximum number of columns, and so roughly of the memory for names. Columns of further tables aren't proposed.
 const COLUMNS_MAX: usize = 50_000;
 
 /// The names of a database.
@@ -11,7 +11,7 @@ pub(in crate::shell) struct Names {
     pub tables: Vec<Table>,
     pub schemas: Vec<String>,
     pub functions: Vec<String>,
-    /// Functions that stand for tables.
+    /// Functions in FROM that stand for tables.
     pub table_functions: Vec<String>,
     pub settings: Vec<String>,
 }
@@ -25,7 +25,7 @@ pub(in crate::shell) struct Table {
 }
 
 impl Names {
-    /// Asks the database. Functions and settings are the same for all databases, and asked for once.
+    /// Queries the database. Functions and settings are the same for all databases, and queried once.
     pub(in crate::shell) fn refresh(&mut self, shell: &Shell) -> Outcome {
         let _running = shell.interrupt.running(&shell.connection);
         let names = |sql: &str| -> Outcome<Vec<String>> {

@@ -1,4 +1,4 @@
-//! The tokens of a text that is being typed: of any text, complete or not. All together are the text.
+//! Tokens of text that is being typed, complete or not. Concatenated, they are the text.
 
 use std::ops::Range;
 
@@ -22,13 +22,13 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub kind: Kind,
-    /// Bytes of the text.
+    /// Byte range in the text.
     pub range: Range<usize>,
-    /// It has its end; false for quotes and comments that are open.
+    /// Whether it is closed; false for open quotes and comments.
     pub is_closed: bool,
 }
 
-/// The tokens of a text.
+/// Returns the tokens of a text.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -40,7 +40,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Kind and bytes of the token at the start of `rest`, and whether it has its end.
+/// Returns kind and length in bytes of the token at the start of `rest`, and whether it is closed.
 fn token(rest: &str, first: char) -> (Kind, usize, bool) {
     let while_all = |is: fn(char) -> bool| rest.find(|character| !is(character)).unwrap_or(rest.len());
     if first.is_whitespace() {
@@ -82,7 +82,7 @@ fn token(rest: &str, first: char) -> (Kind, usize, bool) {
     }
 }
 
-/// Bytes of a quoted text, and whether it has its end.
+/// Returns the length in bytes of a quoted string, and whether it is closed.
 fn quoted(rest: &str, quote: char, has_escapes: bool) -> (usize, bool) {
     let mut characters = rest.char_indices().skip(1).peekable();
     while let Some((at, character)) = characters.next() {
@@ -117,7 +117,7 @@ fn block_comment(rest: &str) -> (usize, bool) {
     (rest.len(), false)
 }
 
-/// Bytes of a number: digits, a point, an exponent.
+/// Returns the length in bytes of a number: digits, a decimal point, an exponent.
 fn number(rest: &str) -> usize {
     let is_part = |(at, character): (usize, char)| {
         character.is_alphanumeric()

@@ -11,7 +11,8 @@ struct Instance {
     alias: Option<String>,
 }
 
-/// Columns of the tables that are named in the statement around a place; of all tables if it names none that is known.
+/// Returns columns of the tables named in the statement around a position, or of all tables if it names none that is
+/// known.
 pub(super) fn columns_in_scope<'n>(names: &'n Names, line: &str, position: usize) -> Vec<&'n str> {
     let instances = instances(statement_around(line, position));
     let is_named = |table: &&Table| instances.iter().any(|instance| is_table(table, &instance.table));
@@ -26,7 +27,7 @@ pub(super) fn columns_in_scope<'n>(names: &'n Names, line: &str, position: usize
     }
 }
 
-/// Columns of a table by its name or alias.
+/// Returns the columns of a table by its name or alias.
 pub(super) fn columns_of<'n>(names: &'n Names, line: &str, qualifier: &str) -> Vec<&'n str> {
     let instances = instances(line);
     let is_meant = |name: &str| name.eq_ignore_ascii_case(qualifier);
@@ -40,7 +41,7 @@ fn is_table(table: &Table, name: &str) -> bool {
     table.name.to_lowercase() == name.to_lowercase()
 }
 
-/// The statement in which a place is.
+/// Returns the statement around a position.
 fn statement_around(line: &str, position: usize) -> &str {
     let ends = tokens(line).into_iter().filter(|token| token.kind == Kind::Symbol && &line[token.range.clone()] == ";");
     let (mut start, mut end) = (0, line.len());
@@ -56,7 +57,7 @@ fn statement_around(line: &str, position: usize) -> &str {
     &line[start..end]
 }
 
-/// The tables behind FROM, JOIN, INTO, UPDATE and commas of FROM, with their aliases.
+/// Returns the tables after FROM, JOIN, INTO, UPDATE and commas of FROM, with their aliases.
 fn instances(statement: &str) -> Vec<Instance> {
     let words: Vec<(Kind, &str)> = tokens(statement)
         .into_iter()

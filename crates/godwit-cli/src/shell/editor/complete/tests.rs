@@ -1,6 +1,6 @@
 use super::*;
 
-/// What is proposed where `|` stands.
+/// Returns the proposals at `|`.
 fn proposed(text: &str) -> Vec<String> {
     let position = text.find('|').expect("the cursor is somewhere");
     let line = text.replacen('|', "", 1);
