@@ -43,7 +43,7 @@ pub(crate) enum Domain {
 pub(crate) enum Computation {
     /// Each combination may give a different value.
     Combined,
-    /// Each value is one of theirs.
+    /// Each value is one of a column's values.
     Chosen,
 }
 

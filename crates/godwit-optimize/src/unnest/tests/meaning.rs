@@ -1,4 +1,4 @@
-//! Each kind of subquery in each place, and cases that other systems got wrong.
+//! Each kind of subquery in each place, and cases that went wrong elsewhere.
 
 use godwit_plan::{
     Aggregate, Comparison, Expr, ExprKind, JoinKind, Node, NodeId, Recursive, SetOperation, SetOperator, SortKey,
