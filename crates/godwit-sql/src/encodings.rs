@@ -4,7 +4,7 @@
 //! CREATE TABLE t (a INTEGER ENCODING run_length, b VARCHAR) WITH (encoding = 'dictionary') [AS SELECT …]
 //! ```
 //!
-//! The option applies to all columns without an encoding of their own. The storage decides which encodings exist.
+//! The option applies to all columns without their own encoding. The storage decides which encodings exist.
 
 use arrow_schema::Schema;
 use godwit_common::{Error, Result};

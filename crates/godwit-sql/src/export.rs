@@ -1,7 +1,7 @@
 //! Export of a database as the statements that create it, for `EXPORT DATABASE`.
 //!
 //! ```text
-//! schemas · types · macros · sequences · tables · indexes · views · comments: each after those that it depends on
+//! schemas · types · macros · sequences · tables · indexes · views · comments: each after those that it needs
 //! ```
 //!
 //! Sequences continue where they are; those of identity columns come with their tables.
