@@ -1,7 +1,7 @@
-// The trace's data, and helpers to make elements of it.
+// The trace's data, and helpers that create elements from it.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-// Lists of nothing are NULL.
+// Empty lists are NULL.
 for (const columns of Object.values(data)) {
   for (const name of Object.keys(Object(columns))) columns[name] ??= [];
 }
@@ -9,7 +9,7 @@ const { header, counts, structures } = data;
 const micros = header.nanos / 1000;
 const HUES = 8;
 
-// Names without what the names of all tables begin with: `tpch.main.`.
+// Common prefix of all table names, omitted from displayed names: `tpch.main.`.
 const commonPrefix = (() => {
   const parts = structures.table.filter((table) => table !== null).map((table) => table.split(".").slice(0, -1).join("."));
   return parts.length && parts[0] && parts.every((part) => part === parts[0]) ? `${parts[0]}.` : "";
@@ -19,12 +19,12 @@ function short(name) {
   return commonPrefix && name.startsWith(commonPrefix) ? name.slice(commonPrefix.length) : name;
 }
 
-// A name that may be broken after its dots and underscores.
+// Returns a name that may be broken after its dots and underscores.
 function breakable(name) {
   return name.split(/(?<=[._])/).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
 }
 
-// The most read structures have hues of their own.
+// The most read structures have distinct hues.
 const hueOf = (() => {
   const ranked = structures.samples.map((samples, number) => [samples, number]).sort((a, b) => b[0] - a[0]);
   const hues = new Array(ranked.length).fill("rest");
@@ -81,7 +81,7 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-// Rows of an object of columns.
+// Returns the rows of an object of columns.
 function rowsOf(columns) {
   const names = Object.keys(columns);
   return (columns[names[0]] ?? []).map((_, index) => Object.fromEntries(names.map((name) => [name, columns[name][index]])));

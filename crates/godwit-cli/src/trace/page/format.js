@@ -1,4 +1,4 @@
-// Numbers with units, as people read them.
+// Human-readable numbers with units.
 
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
@@ -38,7 +38,7 @@ function percent(share) {
   return `${share > 0 && share < 0.001 ? "<0.1" : round(share * 100)} %`;
 }
 
-// Round places for marks on an axis from `low` to `high`: at most `most` of them; `base` 2 for bytes.
+// Returns round positions for ticks on an axis from `low` to `high`: at most `most` of them; `base` 2 for bytes.
 function ticks(low, high, most, base = 10) {
   if (!(high > low) || most < 1) return [];
   const rough = (high - low) / most;

@@ -1,4 +1,4 @@
-// Addresses over time: a band for each structure, in which its addresses lie from its beginning at the top to its end.
+// Addresses over time: a band for each structure, with the structure's start at the top and its end at the bottom.
 
 (function overTime() {
   const points = data.points;
@@ -71,7 +71,7 @@
     else drawInnerLabel(context, number, left, upper, lower, width);
   }
 
-  // On narrow screens names stand in the bands.
+  // On narrow screens, names are drawn inside the bands.
   function drawInnerLabel(context, number, left, upper, lower, width) {
     if (lower - upper < 15) return;
     const text = fitted(context, names[number], width - 14);
@@ -85,7 +85,7 @@
     context.fillText(text, left + 6, upper + 3);
   }
 
-  // Where a band is high enough, how far its addresses are from the structure's beginning.
+  // Draws distances from the structure's start, if a band is high enough.
   function drawOffsets(plot, context, band, number, upper, lower) {
     if (lower - upper < 70) return;
     const size = structures.bytes[number];
@@ -99,7 +99,7 @@
     }
   }
 
-  // Names at the left of wide pictures, outside of the clipped part.
+  // Draws names to the left of wide pictures, outside the clipped part.
   function drawNames(plot) {
     const { left, top, height } = plot.box;
     if (left < 100) return;

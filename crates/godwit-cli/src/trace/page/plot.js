@@ -1,7 +1,7 @@
-// A picture on a canvas with axes, which can be zoomed and panned by wheel, mouse, fingers, keys and buttons.
+// A picture with axes on a canvas, which can be zoomed and panned by wheel, mouse, touch, keys and buttons.
 //
-// `axes.x` and `axes.y` are { low, high, title, format, base }; an axis with `fixed` isn't zoomed. `draw(plot, context)`
-// draws what is seen, `tell(plot, x, y)` says what is at a place, as text, or nothing.
+// `axes.x` and `axes.y` are { low, high, title, format, base }; an axis with `fixed` isn't zoomed. `draw(plot,
+// context)` draws the visible part, `tell(plot, x, y)` returns text describing a position, or nothing.
 
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif';
 const ZOOM_STEP = 1.6;
@@ -51,7 +51,7 @@ class Plot {
     if (redraw) this.redraw();
   }
 
-  // Where the content is, in pixels.
+  // Area of the content, in pixels.
   get box() {
     const { left, right, top, bottom } = typeof this.margins === "function" ? this.margins(this) : this.margins;
     return { left, top, width: Math.max(1, this.width - left - right), height: Math.max(1, this.height - top - bottom) };
@@ -63,7 +63,7 @@ class Plot {
     return left + ((value - low) / (high - low)) * width;
   }
 
-  // Upwards, unless the axis goes down.
+  // Upwards, unless the axis points down.
   y(value) {
     const [low, high] = this.view.y;
     const { top, height } = this.box;
@@ -119,7 +119,7 @@ class Plot {
       return [event.clientX - frame.left, event.clientY - frame.top];
     };
     this.canvas.addEventListener("wheel", (event) => {
-      // Without the focus, the wheel scrolls the page.
+      // Without focus, the wheel scrolls the page.
       if (document.activeElement !== this.canvas && !event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       this.zoom(event.deltaY < 0 ? 1.25 : 0.8, ...place(event), event.shiftKey ? "x" : undefined);
@@ -252,7 +252,7 @@ function line(context, fromX, fromY, toX, toY) {
   context.stroke();
 }
 
-// A text cut off so that it fits.
+// Truncates text to fit.
 function fitted(context, text, width) {
   if (context.measureText(text).width <= width) return text;
   let kept = text.length;

@@ -1,4 +1,4 @@
-// How much memory is needed: the working set, volume by column, and ranges of rows.
+// Memory requirements: the working set, volume by column, and ranges of rows.
 
 (function workingSet() {
   const curve = rowsOf(data.curve);
@@ -175,7 +175,7 @@
     chosen().forEach((column, row) => context.fillText(fitted(context, column.column, plot.box.left - 12), plot.box.left - 8, plot.y(row + 0.5)));
   };
 
-  // Ranges in which a column has samples, of all.
+  // Counts the ranges in which a column has samples, out of all.
   function touched(column) {
     const width = PARTS / ranges();
     return Array.from({ length: ranges() }, (_, range) => column.parts.slice(range * width, (range + 1) * width))

@@ -1,4 +1,4 @@
-// Accesses per structure, and where within one they go.
+// Accesses per structure, and their distribution within one.
 
 (function accesses() {
   const total = structures.samples.reduce((sum, samples) => sum + samples, 0) || 1;
@@ -40,7 +40,7 @@
   const hottest = structures.name.map(() => []);
   rowsOf(data.hottest).forEach((row) => hottest[row.structure].push(row));
 
-  // The first that is shown is the one whose most read entry stands out most; one with a value says more.
+  // The first one shown is the one whose most read entry stands out most; one with a value tells more.
   const lead = (number) => {
     const [first] = hottest[number];
     return first ? (first.samples / structures.samples[number]) * Math.min(first.samples, 100) * (first.value === null ? 1 : 4) : 0;
@@ -52,7 +52,7 @@
   function axes() {
     const most = Math.max(...(parts[chosen] ?? [0]), 1) * header.one_in;
     const format = (at) => shortCount(isLog() ? 10 ** at - 1 : at);
-    // A small dictionary begins a large page: what is behind it isn't worth showing.
+    // A small dictionary occupies the start of a large page: the rest isn't worth showing.
     const read = parts[chosen] ? parts[chosen].findLastIndex((samples) => samples > 0) + 1 : PARTS;
     return {
       x: { low: 0, high: (structures.bytes[chosen] * read) / PARTS || 1, title: "bytes from the structure's beginning", format: bytes, base: 2 },
