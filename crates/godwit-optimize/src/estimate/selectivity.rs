@@ -105,7 +105,7 @@ impl Filter {
         is_exclusive
     }
 
-    /// Returns the selectivity of a predicate that doesn't narrow columns.
+    /// Returns the selectivity of a predicate without narrowing the columns.
     fn alone(&self, predicate: &Expr) -> f64 {
         self.clone().restrict(predicate)
     }

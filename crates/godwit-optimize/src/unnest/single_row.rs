@@ -10,7 +10,7 @@ impl Unnester<'_> {
         self.is_single_row_of(id, &ColumnSet::new())
     }
 
-    /// Returns the same if some columns are each equal to one value that isn't NULL.
+    /// Returns true if the subtree has at most one row when these columns are each equal to one value that isn't NULL.
     fn is_single_row_of(&mut self, id: NodeId, bound: &ColumnSet) -> bool {
         match self.plan.node(id).clone() {
             Node::Values(values) => values.rows.len() <= 1,

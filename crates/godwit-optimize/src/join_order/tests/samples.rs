@@ -82,7 +82,7 @@ fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId,
     (scan, expr(ids[0], SqlType::Integer))
 }
 
-/// Estimates the rows of kinds ⨝ rows, where these kinds and the rows of these kinds pass the filters.
+/// Estimates the rows of kinds ⨝ rows, where these kinds, and rows of `kinds_of_rows`, pass the filters.
 fn joined_rows(kinds: Vec<i64>, kinds_of_rows: Vec<i64>) -> f64 {
     let mut plan = Plan::new();
     let (all_kinds, kind) = scan(&mut plan, 100, kinds, true);
