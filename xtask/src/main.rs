@@ -1,5 +1,5 @@
 //! Development tasks: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler doesn't, and
-//! `cargo xtask soundness` tries lock-free code with all interleavings of its threads.
+//! `cargo xtask soundness` runs loom and Miri.
 #![forbid(unsafe_code)]
 
 mod soundness;
@@ -12,7 +12,8 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask COMMAND
   test       run the Rust tests, then compare the TPC-H results with DuckDB's
   tidy       check crate order, unsafe code, file sizes, and paths named in the documents
-  soundness  run the models of lock-free code";
+  soundness [loom | miri]
+             run the models of lock-free code, and the unit tests of crates with unsafe code in an interpreter";
 
 fn main() -> ExitCode {
     // Determined at run time: a binary that was built in another copy of the project still checks this one.
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
     let root = Path::new(&manifest).parent().expect("xtask lies in the workspace");
     match std::env::args().nth(1).as_deref() {
         Some("test") => test::run(root),
-        Some("soundness") => soundness::run(root),
+        Some("soundness") => soundness::run(root, std::env::args().nth(2).as_deref()),
         Some("tidy") => tidy::run(root),
         _ => {
             eprintln!("{USAGE}");

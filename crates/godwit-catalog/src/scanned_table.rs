@@ -9,7 +9,7 @@ use godwit_plan::{
 };
 use godwit_vector::sql::type_of_field;
 
-use crate::{GeneratedKind, ROW_ID, TableDefinition, TableRules};
+use crate::{GeneratedKind, ROW_ID, ROW_ID_NAME, TableDefinition, TableRules};
 
 /// A table that a plan scans.
 pub struct ScannedTable {
@@ -33,12 +33,15 @@ impl ScannedTable {
     /// Returns the table with these rules, which may be those of another view of its rows.
     pub fn with_rules(table: Arc<TableDefinition>, rules: &TableRules) -> Result<Self> {
         table.check_usable()?;
+        let has_own_rowid = table.schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(ROW_ID_NAME));
         let column = |field: &arrow_schema::FieldRef| {
+            let hidden = field.name() == ROW_ID;
+            let name = if hidden && !has_own_rowid { ROW_ID_NAME } else { field.name() };
             Ok(RelationColumn {
-                name: field.name().clone(),
+                name: name.to_owned(),
                 ty: type_of_field(field)?,
                 nullable: field.is_nullable(),
-                hidden: field.name() == ROW_ID,
+                hidden,
             })
         };
         let columns = table.schema.fields().iter().map(column).collect::<Result<Vec<_>>>()?;

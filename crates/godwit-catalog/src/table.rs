@@ -52,8 +52,11 @@ impl fmt::Debug for LateHandle {
     }
 }
 
-/// Name of the column added by [`WritableTable::with_row_ids`]. It can't be written in SQL.
+/// Name of the column added by [`WritableTable::with_row_ids`]; no other column can have it.
 pub const ROW_ID: &str = "\u{1}row id";
+
+/// Name of that column in SQL, where it is hidden, unless the table has a column of this name.
+pub const ROW_ID_NAME: &str = "rowid";
 
 /// One of the database's own tables, whose rows can be changed.
 pub trait WritableTable: Send + Sync {

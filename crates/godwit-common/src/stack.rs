@@ -13,7 +13,7 @@ pub const INLINE_LEVELS_MAX: usize = 64;
 /// Stack for one level: several times what the parser needs without optimization.
 const LEVEL_BYTES: usize = 64 * 1024;
 
-/// Runs `work` on a stack that suffices for `levels` levels of recursion, with at least 16 KiB for each. Only touched
+/// Runs `work` on a stack that suffices for `levels` levels of recursion, at least 32 KiB for each. Only touched
 /// pages of it cost memory.
 pub fn with_stack<T: Send>(levels: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if levels <= INLINE_LEVELS_MAX {

@@ -2,7 +2,7 @@
 //! compute, from a sample for strings.
 
 use godwit_common::Named;
-use godwit_vector::Vector;
+use godwit_vector::{PhysicalType, Vector};
 
 use crate::column::{Column, Learned};
 use crate::cost::weighted;
@@ -62,6 +62,13 @@ pub struct Encoder {
 }
 
 impl Encoder {
+    /// An encoder of a column whose strings are lists with items of this type ([`Lists::item_type`]), if there is one.
+    ///
+    /// [`Lists::item_type`]: godwit_vector::Lists::item_type
+    pub fn for_lists(items: Option<PhysicalType>) -> Self {
+        Self { learned: Learned::of_lists(items) }
+    }
+
     /// Encodes the values of one part: at most [`ROW_GROUP_ROWS`] rows of any type but nested ones.
     pub fn encode(&mut self, values: &Vector, choice: EncodingChoice) -> EncodedPart {
         encode_by(values, &self.learned, |column| chosen(column, choice))

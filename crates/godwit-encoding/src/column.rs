@@ -24,13 +24,20 @@ pub(crate) struct Column<'a> {
     pub learned: &'a Learned,
 }
 
-/// State carried from one part of a column to the next.
+/// What is known of a column, and what is carried from one of its parts to the next.
 #[derive(Default)]
 pub(crate) struct Learned {
     symbols: RefCell<Option<Arc<Compressor>>>,
+    /// Type of the items, if the strings of the column are lists of numbers.
+    pub list_items: Option<PhysicalType>,
 }
 
 impl Learned {
+    /// Nothing but the type of the items, if the column has lists of numbers.
+    pub(crate) fn of_lists(list_items: Option<PhysicalType>) -> Self {
+        Self { list_items, ..Self::default() }
+    }
+
     /// The symbol table that `train` derives from the last one.
     pub(crate) fn symbols(&self, train: impl FnOnce(Option<Arc<Compressor>>) -> Arc<Compressor>) -> Arc<Compressor> {
         let trained = train(self.symbols.take());

@@ -6,7 +6,7 @@
 //! - Headers survive serialization; an exact size is that of the body.
 //! - Damaged headers and bodies yield errors or other values, never a panic.
 
-use godwit_vector::{Bitmap, Flat, Native, PhysicalType, SharedBytes, StrColumn, ValueRange, Vector};
+use godwit_vector::{Bitmap, Flat, Lists, Native, PhysicalType, SharedBytes, StrColumn, ValueRange, Vector};
 use proptest::prelude::*;
 
 use crate::choose::encode_by;
@@ -23,12 +23,16 @@ const fn some_of(rows: usize, n: usize) -> usize {
 /// Number of rows that scans decode at once.
 const WINDOW_ROWS: usize = 2 * BLOCK_ROWS;
 
-/// Values as scheme `entry` stores them, and the size that it predicted; `None` if it can't store them.
+/// Values as scheme `entry` stores them, and the size that it predicted; `None` if it can't store them. Strings may be
+/// lists of 64-bit numbers.
 fn encode_with(entry: &Entry, values: &Vector) -> Option<(EncodedPart, Size)> {
     let flattened = values.flattened();
-    let learned = Learned::default();
+    // Columns of lists have no symbols.
+    let list_items = (entry.name == "lists").then_some(PhysicalType::I64);
+    let learned = Learned::of_lists(list_items);
     let size = (entry.propose)(&Column::new(&flattened, &learned))?.size;
-    let encoded = encode_by(values, &Learned::default(), |column| (entry.propose)(column).expect("it did before"));
+    let encoded =
+        encode_by(values, &Learned::of_lists(list_items), |column| (entry.propose)(column).expect("it did before"));
     assert_eq!(encoded.header.encoding.name(), entry.name);
     Some((encoded, size))
 }
@@ -158,6 +162,21 @@ fn strings(values: &[Option<String>]) -> Vector {
     Vector::flat(Flat::Str(column), has_nulls.then(|| Bitmap::from_fn(values.len(), |row| values[row].is_some())))
 }
 
+/// Lists of the integers before a NULL, as the ordered bytes that tables keep; every fifth is NULL, and so are some items.
+fn lists(values: &[Option<i64>]) -> Vector {
+    let rows: Vec<&[Option<i64>]> = values.split(Option::is_none).collect();
+    let validity = Bitmap::from_fn(rows.len(), |row| row % 5 != 4);
+    let is_valid = |row: &usize| validity.get(*row);
+    let items: Vec<Option<i64>> = (0..rows.len())
+        .filter(is_valid)
+        .flat_map(|row| rows[row])
+        .map(|item| item.filter(|item| item % 9 != 5))
+        .collect();
+    let lengths = (0..rows.len()).map(|row| if is_valid(&row) { rows[row].len() as u32 } else { 0 }).collect();
+    let lists = Lists { lengths, items: vector(&items), validity: None };
+    Vector::flat(Flat::Str(lists.to_bytes()), Some(validity))
+}
+
 /// The same integers in another type; those that don't fit wrap around.
 fn of_type(values: &[Option<i64>], physical: PhysicalType) -> Vector {
     fn cast<T: Native + Default>(values: &[Option<i64>], to: impl Fn(i64) -> T) -> Vector {
@@ -239,13 +258,19 @@ proptest! {
     }
 
     #[test]
+    fn schemes_of_lists_obey_the_laws(values in integers(some_of(4_000, 20))) {
+        let names = check_all(&lists(&values));
+        prop_assert!(names.contains(&"lists") || names.contains(&"null"), "{names:?}");
+    }
+
+    #[test]
     fn damage_is_never_a_panic(
         integers in integers(some_of(5000, 50)),
         texts in prop::collection::vec(prop::option::of("[a-c]{0,12}"), 1..some_of(1500, 50)),
         physical in prop::sample::select(&TYPES[..]),
         damages in prop::collection::vec((any::<prop::sample::Index>(), 1u8..=255), 1..4),
     ) {
-        for values in [of_type(&integers, physical), strings(&texts)] {
+        for values in [of_type(&integers, physical), strings(&texts), lists(&integers)] {
             for (encoded, _) in REGISTRY.iter().filter_map(|entry| encode_with(entry, &values)) {
                 let mut header = Vec::new();
                 encoded.header.to_bytes(&mut header);
@@ -284,6 +309,7 @@ fn read_all(header: &PartHeader, body: &[u8]) {
         let Ok(part) = part else { return };
         let _ = part.decode(0..rows);
         let _ = part.decode(rows / 2 / BLOCK_ROWS * BLOCK_ROWS..rows);
+        let _ = part.decode_lists(0..rows).map(|lists| lists.map(|lists| lists.to_bytes()));
         if rows > 0 {
             let _ = part.take(0, &[0, rows as u32 / 2, rows as u32 / 2, rows as u32 - 1]);
         }
@@ -313,6 +339,7 @@ fn every_scheme_is_tried() {
         floats(&|row| f64::from(row * 7919 % 100_000) / 100.0),
         floats(&|row| if row % 1_000 == 7 { f64::NAN } else { f64::from(row % 777) / 8.0 }),
         floats(&|row| (f64::from(row) + 0.1).sqrt()),
+        lists(&(0..20_000).map(|row| (row % 4 > 0).then_some(row * 7919 % 1_009)).collect::<Vec<_>>()),
         texts(&|_| "the same".to_owned()),
         texts(&|row| format!("https://example.org/item/{}", row * 7919 % 1_009)),
     ];

@@ -39,7 +39,7 @@ pub struct PartHeader {
 }
 
 /// Physical types by their number in the file. Appended to, never reordered.
-const TYPES: [PhysicalType; 13] = {
+pub(crate) const TYPES: [PhysicalType; 13] = {
     use PhysicalType::*;
     [Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64, Str]
 };

@@ -10,10 +10,10 @@
 //!      │                            ▲    │
 //!      ▼ propose         write      │    │ decode, take, retain: one call per window
 //!   ┌────────────────────────── registry.rs: the schemes, their numbers and names ─────────────────────────┐
-//!   │ null  constant  packed  multiples  delta  decimals  run_length  plain  text  symbols                 │
+//!   │ null  constant  packed  multiples  delta  decimals  run_length  plain  text  symbols  lists         │
 //!   └─ schemes/<name>/{mod, encode, decode, take, retain, validate, tests}.rs, all behind scheme.rs ───────┘
 //!        packing.rs    bit packing in blocks of 1,024 (fastlanes)     used by most
-//!        lengths.rs    lengths of strings                             used by text and symbols
+//!        lengths.rs    lengths of strings and lists                   used by text, symbols and lists
 //! ```
 //!
 //! Each scheme proposes how to store a column: the size, exact where that is cheap to compute, and the cost of

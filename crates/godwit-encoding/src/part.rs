@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use godwit_common::Result;
 use godwit_trace::{Loads, VECTOR_BYTES};
-use godwit_vector::{Bitmap, SharedBytes, ValueRange, Vector};
+use godwit_vector::{Bitmap, Lists, SharedBytes, ValueRange, Vector};
 
 use crate::BLOCK_ROWS;
 use crate::header::{PartContent, PartHeader, corrupt};
@@ -95,9 +95,29 @@ impl<'a> Part<'a> {
         }
         godwit_trace::loads(|loads| self.note_taken(loads, start, rows));
         let flat = self.header.encoding.scheme().take(self.values(), start, rows)?;
-        let validity =
-            (self.header.nulls > 0).then(|| Bitmap::from_fn(rows.len(), |i| self.is_valid(start + rows[i] as usize)));
-        Ok(Vector::flat(flat, validity))
+        Ok(Vector::flat(flat, self.validity_of(start, rows)))
+    }
+
+    /// [`decode`](Self::decode) as lengths and items; `None` if the values aren't stored as lists.
+    pub fn decode_lists(&self, rows: Range<usize>) -> Result<Option<Lists>> {
+        assert!(rows.start.is_multiple_of(BLOCK_ROWS) && rows.end <= self.rows(), "whole blocks of the part");
+        let Some(lists) = self.header.encoding.scheme().lists(self.values(), rows.clone())? else { return Ok(None) };
+        godwit_trace::loads(|loads| self.note_run(loads, &rows));
+        Ok(Some(Lists { validity: self.validity(&rows), ..lists }))
+    }
+
+    /// [`take`](Self::take) as lengths and items; `None` if the values aren't stored as lists.
+    pub fn take_lists(&self, start: usize, rows: &[u32]) -> Result<Option<Lists>> {
+        debug_assert!(rows.is_sorted(), "rows are taken in ascending order");
+        let Some(lists) = self.header.encoding.scheme().take_lists(self.values(), start, rows)? else {
+            return Ok(None);
+        };
+        godwit_trace::loads(|loads| self.note_taken(loads, start, rows));
+        Ok(Some(Lists { validity: self.validity_of(start, rows), ..lists }))
+    }
+
+    fn validity_of(&self, start: usize, rows: &[u32]) -> Option<Bitmap> {
+        (self.header.nulls > 0).then(|| Bitmap::from_fn(rows.len(), |i| self.is_valid(start + rows[i] as usize)))
     }
 
     /// `rows` rows, if all rows of the part are the same.

@@ -9,6 +9,7 @@ use crate::scheme::{Proposal, Scheme};
 use crate::schemes::constant::Constant;
 use crate::schemes::decimals::Decimals;
 use crate::schemes::delta::Delta;
+use crate::schemes::lists::ListItems;
 use crate::schemes::multiples::Multiples;
 use crate::schemes::null::Null;
 use crate::schemes::packed::Packed;
@@ -84,13 +85,16 @@ registry! {
     Text = "text", [6];
     /// Strings compressed with a symbol table.
     Symbols = "symbols", [7, 13];
+    /// Lists of numbers: lengths, and items in a scheme of their own.
+    ListItems = "lists", [14];
 }
 
 impl Encoding {
-    /// True if values are read as they are stored, or if there is only one.
+    /// True if values are read as they are stored, or if there is only one. So are lists: flat vectors of them would be
+    /// strings, which scans would have to take apart.
     pub fn is_flat(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Constant(_) | Self::Plain(_) | Self::Text(_) => true,
+            Self::Null(_) | Self::Constant(_) | Self::Plain(_) | Self::Text(_) | Self::ListItems(_) => true,
             Self::Packed(_)
             | Self::Multiples(_)
             | Self::Delta(_)
@@ -102,7 +106,7 @@ impl Encoding {
 }
 
 /// The name of the scheme that has this number in the file.
-pub(crate) fn name_of(number: u8) -> Option<&'static str> {
+fn name_of(number: u8) -> Option<&'static str> {
     REGISTRY.iter().find(|entry| entry.numbers.contains(&number)).map(|entry| entry.name)
 }
 
@@ -112,6 +116,16 @@ impl Encoding {
         let entry = REGISTRY.iter().find(|entry| entry.name == self.name()).expect("every scheme is registered");
         out.push(entry.numbers[self.scheme().form()]);
         self.scheme().write(out);
+    }
+
+    /// Reads an encoding inside of another, which must be one of `names`. This is checked before it is read: encodings are
+    /// read by recursion, which bytes of a damaged file must not drive.
+    pub(crate) fn read_inner(names: &[&str], bytes: &mut &[u8]) -> Result<Self> {
+        let name = bytes.first().and_then(|&number| name_of(number));
+        match name.is_some_and(|name| names.contains(&name)) {
+            true => Self::read(bytes),
+            false => Err(corrupt("an encoding that can't be inside of another")),
+        }
     }
 
     /// Reads what [`write`](Self::write) has appended.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use godwit_common::Result;
 use godwit_vector::kernels::select::retain_true;
-use godwit_vector::{Flat, PhysicalType, SharedBytes, ValueRange, Vector};
+use godwit_vector::{Flat, Lists, PhysicalType, SharedBytes, ValueRange, Vector};
 
 use crate::BLOCK_ROWS;
 use crate::column::Column;
@@ -43,6 +43,16 @@ pub(crate) trait Scheme {
 
     /// The values of single rows, which are ascending and relative to `start`.
     fn take(&self, body: Body<'_>, start: usize, rows: &[u32]) -> Result<Flat>;
+
+    /// [`decode`](Self::decode) as lengths and items, if the strings are stored as lists; without the validity.
+    fn lists(&self, _body: Body<'_>, _rows: Range<usize>) -> Result<Option<Lists>> {
+        Ok(None)
+    }
+
+    /// [`take`](Self::take) as lengths and items, if the strings are stored as lists; without the validity.
+    fn take_lists(&self, _body: Body<'_>, _start: usize, _rows: &[u32]) -> Result<Option<Lists>> {
+        Ok(None)
+    }
 
     /// `rows` rows, if all rows are the same. Only for parts without NULLs, or with nothing else.
     fn uniform(&self, _body: Body<'_>, _rows: usize) -> Result<Option<Vector>> {

@@ -6,8 +6,8 @@ use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, TextRo
 use godwit_catalog::Argument;
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
-    CatalogEntry, CopyOption, Namespace, ObjectName, OptionValue, Place, ScannedTable, TEMPORARY, TableDefinition,
-    TableFunctions, TableResolver, ViewDefinition, paths_of, split_name,
+    CatalogEntry, CopyOption, Namespace, ObjectName, OptionValue, Place, ROW_ID_NAME, ScannedTable, TEMPORARY,
+    TableDefinition, TableFunctions, TableResolver, ViewDefinition, paths_of, split_name,
 };
 use godwit_common::{Error, Result, Span};
 use godwit_functions::Registry;
@@ -61,6 +61,8 @@ pub(crate) struct StatementNames {
     session: SessionValues,
     /// Reads rows while the statement is planned.
     reader: Option<Reader>,
+    /// Tables have a hidden column with the ids of their rows.
+    row_ids: bool,
 }
 
 /// Plans and reads rows that another plan depends on.
@@ -77,7 +79,16 @@ impl StatementNames {
         session: SessionValues,
     ) -> Self {
         let functions = sequence::functions(&namespace).into_iter().fold(Registry::default(), Registry::with_function);
-        Self { namespace, resolver, table_functions, functions, session, written: Vec::new(), reader: None }
+        Self {
+            namespace,
+            resolver,
+            table_functions,
+            functions,
+            session,
+            written: Vec::new(),
+            reader: None,
+            row_ids: false,
+        }
     }
 
     /// Returns the same names, with the results of writes in WITH.
@@ -90,6 +101,21 @@ impl StatementNames {
         Self { reader, ..self }
     }
 
+    /// Returns the same names, with or without the ids of rows.
+    pub(crate) fn with_row_ids(self, row_ids: bool) -> Self {
+        Self { row_ids, ..self }
+    }
+
+    /// Returns one of the database's own tables.
+    fn own_table(&self, table: Arc<TableDefinition>) -> Result<Arc<dyn Relation>> {
+        match &table.writable {
+            Some(writable) if self.row_ids => {
+                Ok(Arc::new(ScannedTable::with_rules(writable.with_row_ids(), writable.rules())?))
+            }
+            _ => Self::scanned(table),
+        }
+    }
+
     fn scanned(table: Arc<TableDefinition>) -> Result<Arc<dyn Relation>> {
         Ok(Arc::new(ScannedTable::new(table)?))
     }
@@ -98,7 +124,7 @@ impl StatementNames {
     pub(crate) fn of_view(&self, database: &Arc<str>, view: &ViewDefinition) -> Self {
         let (own, schema) = (view.database.is_none(), view.schema.clone());
         let place = Place { database: view.database.as_ref().unwrap_or(database).clone(), schema };
-        self.over(self.namespace.within(place, !own))
+        self.over(self.namespace.within(place, !own)).with_row_ids(mentions_row_ids(&view.statement))
     }
 
     /// Returns the names that the definition of an object sees: those around it.
@@ -184,6 +210,11 @@ impl StatementNames {
     }
 }
 
+/// Returns true if a statement may refer to the ids of rows. Plans that scan them aren't kept for its next run.
+pub(crate) fn mentions_row_ids(statement: &str) -> bool {
+    statement.as_bytes().windows(ROW_ID_NAME.len()).any(|word| word.eq_ignore_ascii_case(ROW_ID_NAME.as_bytes()))
+}
+
 impl Environment for StatementNames {
     fn named(&self, parts: &[&str]) -> Result<Option<Named>> {
         if let [.., schema, table] = parts
@@ -202,7 +233,7 @@ impl Environment for StatementNames {
         let (schema, own) = split_name(&name.name);
         let full = || vec![name.database.to_string(), schema.clone(), own.clone()];
         Ok(match entry {
-            CatalogEntry::Table(table) => Some(Named::Relation(Self::scanned(table)?, full())),
+            CatalogEntry::Table(table) => Some(Named::Relation(self.own_table(table)?, full())),
             CatalogEntry::View(view) => {
                 Some(Named::View(Arc::new(self.view(&name.database, &view, full().join("."))?)))
             }
@@ -249,7 +280,8 @@ impl Environment for StatementNames {
 
     fn find_macro(&self, parts: &[&str]) -> Option<Arc<Macro>> {
         if let Some((name, definition)) = self.namespace.find_macro(parts) {
-            return bound_macro(&definition, self.at(&name)).map(Arc::new);
+            let names = self.at(&name).with_row_ids(mentions_row_ids(&definition.statement));
+            return bound_macro(&definition, names).map(Arc::new);
         }
         let name = match parts {
             [name] => name,

@@ -11,7 +11,7 @@ use godwit_syntax::ast::{self, SetExprKind};
 use godwit_types::SqlType;
 
 use crate::built_in_macros;
-use crate::environment::{StatementNames, table_function_signatures};
+use crate::environment::{StatementNames, mentions_row_ids, table_function_signatures};
 use crate::parse::parse_script;
 use crate::queries::query_of_call;
 use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting, reset_setting};
@@ -39,6 +39,8 @@ pub struct Planner {
     pub(crate) read_rows: Option<ReadRows>,
     /// Results of writes in the statement's WITH, by their positions.
     pub(crate) written: Vec<(Span, Written)>,
+    /// The statement that is planned may refer to the ids of rows.
+    pub(crate) row_ids: bool,
 }
 
 /// Called while a statement is planned; fails once it has been cancelled.
@@ -66,6 +68,7 @@ impl Planner {
             interrupt: uninterrupted(),
             read_rows: None,
             written: Vec::new(),
+            row_ids: false,
         }
     }
 
@@ -103,6 +106,7 @@ impl Planner {
             interrupt,
             read_rows: None,
             written: Vec::new(),
+            row_ids: false,
         }
     }
 
@@ -179,8 +183,10 @@ impl Planner {
 
     /// Binds and optimizes a statement.
     pub fn plan(&self, parsed: &ParsedStatement) -> Result<Statement> {
+        let row_ids = mentions_row_ids(parsed.text());
         let planned = with_stack(parsed.depth, || match StatementFiles::of(&parsed.statement, &self.resolver) {
-            Some(files) => Self { resolver: Arc::new(files), ..self.clone() }.plan_on_stack(parsed),
+            Some(files) => Self { resolver: Arc::new(files), row_ids, ..self.clone() }.plan_on_stack(parsed),
+            None if row_ids => Self { row_ids, ..self.clone() }.plan_on_stack(parsed),
             None => self.plan_on_stack(parsed),
         });
         planned.map_err(|error| error.locate(&parsed.script))

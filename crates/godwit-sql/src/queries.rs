@@ -32,7 +32,7 @@ impl Planner {
         // Results of writes aren't available while the statement is planned.
         let read_rows = self.read_rows.clone().filter(|_| self.written.is_empty());
         let reader = read_rows.map(|read_rows| Reader { optimizer: self.optimizer(), read_rows });
-        Arc::new(names.with_written(&self.written).with_reader(reader))
+        Arc::new(names.with_written(&self.written).with_reader(reader).with_row_ids(self.row_ids))
     }
 
     /// Returns the optimized plan of a query.

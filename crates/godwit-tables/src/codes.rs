@@ -60,7 +60,7 @@ impl TextCodes {
 impl TableVersion {
     /// The domain of a text column, if its codes cover all of its values.
     pub(crate) fn text_codes(&self, column: usize) -> Result<Option<Arc<TextDomain>>> {
-        let known = self.known_codes(column);
+        let Some(known) = self.known_codes(column) else { return Ok(None) };
         if known.get().is_none() {
             let found = self.find_codes(column)?.map(Arc::new);
             known.get_or_init(|| found);
@@ -70,7 +70,7 @@ impl TableVersion {
 
     /// The result of [`text_codes`](Self::text_codes), if it has been called.
     pub(crate) fn codes(&self, column: usize) -> Option<&Arc<TextCodes>> {
-        self.known_codes(column).get()?.as_ref()
+        self.known_codes(column)?.get()?.as_ref()
     }
 
     fn find_codes(&self, column: usize) -> Result<Option<TextCodes>> {
@@ -114,7 +114,7 @@ impl TableVersion {
 
     /// The values of the main part of a text column, if it only has codes. Without rows there are no values.
     fn main_dictionary(&self, column: usize) -> Result<Option<OrderedDictionary>> {
-        let is_text = self.row_type()[column].physical == PhysicalType::Str;
+        let is_text = self.row_type().get(column).is_some_and(|ty| ty.physical == PhysicalType::Str);
         if !is_text || self.rows() == 0 || !self.main().has_only_codes(column) {
             return Ok(None);
         }

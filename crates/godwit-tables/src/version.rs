@@ -396,9 +396,9 @@ impl TableVersion {
         &self.memory
     }
 
-    /// Where [`Self::codes`] caches its result.
-    pub(crate) fn known_codes(&self, column: usize) -> &OnceLock<Option<Arc<TextCodes>>> {
-        &self.codes[column]
+    /// Where [`Self::codes`] caches its result; `None` for row ids.
+    pub(crate) fn known_codes(&self, column: usize) -> Option<&OnceLock<Option<Arc<TextCodes>>>> {
+        self.codes.get(column)
     }
 
     /// The catalog definition of this version.

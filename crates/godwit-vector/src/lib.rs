@@ -33,7 +33,7 @@ pub use bitmap::Bitmap;
 pub use chunk::{Chunk, ColumnView, Selection};
 pub use chunk_builder::ChunkBuilder;
 pub use dictionary::Dictionary;
-pub use nested_bytes::{nested_from_bytes, nested_to_bytes};
+pub use nested_bytes::{Lists, nested_from_bytes, nested_to_bytes};
 pub use shared_bytes::SharedBytes;
 pub use str_builder::StrBuilder;
 pub use str_view::{Heap, Heaps, StrColumn, StrView};

@@ -13,6 +13,7 @@
 pub(crate) mod constant;
 pub(crate) mod decimals;
 pub(crate) mod delta;
+pub(crate) mod lists;
 pub(crate) mod multiples;
 pub(crate) mod null;
 pub(crate) mod packed;

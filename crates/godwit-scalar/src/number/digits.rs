@@ -12,6 +12,9 @@ const NARROW_DIGITS_MAX: u8 = 18;
 
 /// Integers for decimal arithmetic: `i64` if all of a computation has at most 18 digits, else `i128`.
 pub(super) trait Digits: Native + Ord {
+    /// 1, 10, 100, 1000 and 10000.
+    const POWERS_OF_TEN: [Self; 5];
+
     /// 10^exponent, if it fits.
     fn power_of_ten(exponent: u32) -> Option<Self>;
 
@@ -39,6 +42,8 @@ pub(super) trait Digits: Native + Ord {
 macro_rules! digits {
     ($($ty:ty),*) => {$(
         impl Digits for $ty {
+            const POWERS_OF_TEN: [Self; 5] = [1, 10, 100, 1_000, 10_000];
+
             fn power_of_ten(exponent: u32) -> Option<Self> {
                 (10 as $ty).checked_pow(exponent)
             }

@@ -184,7 +184,6 @@ impl CutDecimals {
     fn cut_all<T: Digits>(&self, numbers: &Vector, scales: (u8, u8)) -> Result<Vector> {
         let divisor = T::power_of_ten((scales.0 - scales.1).into()).expect("scales are small");
         let digits = digits_of::<T>(numbers);
-        let of_digits = |digits: u32| T::power_of_ten(digits).expect("few digits fit");
         macro_rules! each {
             ($divisor:expr, $($cut:ident),*) => {
                 // One loop for each kind of rounding.
@@ -195,10 +194,10 @@ impl CutDecimals {
         }
         // Constant divisors need no division instruction.
         let cut = match scales.0 - scales.1 {
-            1 => each!(of_digits(1), Ceil, Floor, Nearest, TowardZero),
-            2 => each!(of_digits(2), Ceil, Floor, Nearest, TowardZero),
-            3 => each!(of_digits(3), Ceil, Floor, Nearest, TowardZero),
-            4 => each!(of_digits(4), Ceil, Floor, Nearest, TowardZero),
+            1 => each!(T::POWERS_OF_TEN[1], Ceil, Floor, Nearest, TowardZero),
+            2 => each!(T::POWERS_OF_TEN[2], Ceil, Floor, Nearest, TowardZero),
+            3 => each!(T::POWERS_OF_TEN[3], Ceil, Floor, Nearest, TowardZero),
+            4 => each!(T::POWERS_OF_TEN[4], Ceil, Floor, Nearest, TowardZero),
             _ => each!(divisor, Ceil, Floor, Nearest, TowardZero),
         };
         vector_of_digits::<T>(cut, &self.to)

@@ -273,6 +273,10 @@ fn form_of(part: Part, ty: &SqlType) -> Option<Form> {
     }
     Some(match ty {
         SqlType::Date => each!(Date, Moment::of_date),
+        // Without a split into days and what is left.
+        SqlType::Timestamp if part == Part::Epoch => {
+            scalar::<(Timestamp,), f64, _>(|(micros,)| micros as f64 / MICROS_PER_SECOND as f64)
+        }
         SqlType::Timestamp => each!(Timestamp, Moment::of_timestamp),
         SqlType::TimestampTz => zoned(&each!(Timestamp, Moment::of_timestamp)),
         SqlType::Time if part.is_of_time() => each!(Time, |micros| Moment { days: 0, micros }),

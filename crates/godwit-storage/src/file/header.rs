@@ -16,8 +16,8 @@ const MAGIC: [u8; 12] = *b"GODWIT\r\n\x1a\n\0\xff";
 
 /// The format that this version writes, and the newest one that it reads. 1: the first. 2: rules and deleted rows of
 /// tables. 3: everything that log records can say is in the root, too: deltas, schemas. 4: columns of nested types. 5:
-/// SQL types of columns that Arrow's types can't express. 6: whether parts have codes; encodings 8 to 13.
-const FORMAT_VERSION: u32 = 6;
+/// SQL types of columns that Arrow's types can't express. 6: whether parts have codes; encodings 8 to 13. 7: encoding 14.
+const FORMAT_VERSION: u32 = 7;
 
 /// Magic, version, checkpoint, blocks, root flag, root pointer, root bytes, checksum.
 const USED_BYTES: usize = 12 + 4 + 8 + 4 + 4 + 12 + 8 + 8;

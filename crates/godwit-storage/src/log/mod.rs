@@ -43,8 +43,8 @@ const MAGIC: [u8; 8] = *b"GODWITLG";
 
 /// 1: the first. 2: changes 7 (rules) and 8 (delete). 3: changes 9 to 16 (schemas, sequences, generated columns,
 /// encodings, moved row groups). 4: columns of nested types. 5: SQL types of columns that Arrow's types can't express.
-/// 6: the note. 7: whether parts have codes; encodings 8 to 13.
-const FORMAT_VERSION: u32 = 7;
+/// 6: the note. 7: whether parts have codes; encodings 8 to 13. 8: encoding 14.
+const FORMAT_VERSION: u32 = 8;
 
 /// The first format whose logs have a note.
 const NOTE_SINCE: u32 = 6;

@@ -178,9 +178,18 @@ impl ColumnReader {
         selected: Option<&[u32]>,
         memory: &BufferManager,
     ) -> Result<Vector> {
+        let is_nested = self.nested.is_some();
         let (open, rows) = self.part(window, memory)?;
         let part = open.part()?;
         let has_codes = open.header().content == PartContent::Codes;
+        let lists = match selected {
+            _ if !is_nested => None,
+            Some(selected) => part.take_lists(rows.start, selected)?,
+            None => part.decode_lists(rows.clone())?,
+        };
+        if let Some(lists) = lists {
+            return lists.to_nested(self.nested.as_ref().expect("lists are nested"));
+        }
         let values = match selected {
             Some(selected) => part.take(rows.start, selected)?,
             None => part.decode(rows)?,

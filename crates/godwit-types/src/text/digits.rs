@@ -79,6 +79,7 @@ pub(super) fn write_shortest(out: &mut String, scientific: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::numbers::write_float;
     use super::*;
 
     fn written(write: impl FnOnce(&mut String)) -> String {
@@ -106,7 +107,24 @@ mod tests {
                 _ => value.to_string(),
             };
             assert_eq!(written(|out| write_shortest(out, &format!("{value:e}"))), expected);
+            assert_eq!(written(|out| write_float(out, value, false)), expected);
         }
+        // All magnitudes, against the standard formatter's digits.
+        let mut bits = 1u64;
+        for _ in 0..20_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let near_one = 0x3fe0 << 48 | bits >> 12;
+            for value in [f64::from_bits(bits & !(1 << 63)), f64::from_bits(near_one), (bits >> 40) as f64 / 100.0] {
+                if value.is_finite() {
+                    // Where two of the shortest are equally near, the one that is even is taken, as in PostgreSQL.
+                    let expected = written(|out| write_shortest(out, &format!("{value:e}")));
+                    let double = written(|out| write_float(out, value, false));
+                    assert_eq!((double.len(), double.parse()), (expected.len(), Ok(value)), "{double}, not {expected}");
+                    assert_eq!(written(|out| write_float(out, -value, false)), format!("-{double}"));
+                }
+            }
+        }
+        assert_eq!(written(|out| write_float(out, 1_888_570_120_608_320.25, false)), "1888570120608320.2");
         assert_eq!(written(|out| write_shortest(out, "1e16")), "1e16");
         assert_eq!(written(|out| write_shortest(out, "9.9e-6")), "9.9e-6");
     }

@@ -1,5 +1,7 @@
 //! Validates JSON after RFC 8259. Nesting is kept on an explicit stack, so depth is bounded by memory only.
 
+use std::mem::take;
+
 /// The tokens that may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expect {
@@ -16,7 +18,7 @@ enum Expect {
 /// Returns `Some` if the text is JSON.
 pub(super) fn check(text: &str) -> Option<()> {
     let mut rest = text.as_bytes();
-    let mut open = Vec::new();
+    let mut open = Open::default();
     let mut expect = Expect::Value;
     loop {
         rest = rest.trim_ascii_start();
@@ -24,7 +26,6 @@ pub(super) fn check(text: &str) -> Option<()> {
             return rest.is_empty().then_some(());
         }
         let (&next, behind) = rest.split_first()?;
-        let in_object = open.last() == Some(&b'}');
         expect = match (expect, next) {
             (Expect::ValueOrEnd, b']') | (Expect::KeyOrEnd, b'}') => {
                 open.pop();
@@ -33,9 +34,9 @@ pub(super) fn check(text: &str) -> Option<()> {
             }
             (Expect::CommaOrEnd, b',') => {
                 rest = behind;
-                if in_object { Expect::Key } else { Expect::Value }
+                if open.closing() == Some(b'}') { Expect::Key } else { Expect::Value }
             }
-            (Expect::CommaOrEnd, close) if open.last() == Some(&close) => {
+            (Expect::CommaOrEnd, close) if open.closing() == Some(close) => {
                 open.pop();
                 rest = behind;
                 Expect::CommaOrEnd
@@ -45,12 +46,12 @@ pub(super) fn check(text: &str) -> Option<()> {
                 Expect::Value
             }
             (Expect::Value | Expect::ValueOrEnd, b'[') => {
-                open.push(b']');
+                open.push(false);
                 rest = behind;
                 Expect::ValueOrEnd
             }
             (Expect::Value | Expect::ValueOrEnd, b'{') => {
-                open.push(b'}');
+                open.push(true);
                 rest = behind;
                 Expect::KeyOrEnd
             }
@@ -60,6 +61,47 @@ pub(super) fn check(text: &str) -> Option<()> {
             }
             _ => return None,
         };
+    }
+}
+
+/// The arrays and objects that are open, in a bit each: most texts need no memory for it.
+#[derive(Default)]
+struct Open {
+    /// The innermost ones, up to 64 of them, the last one in the lowest bit; set for objects.
+    inner: u64,
+    depth: usize,
+    /// Those around them, 64 in a word.
+    outer: Vec<u64>,
+}
+
+impl Open {
+    fn is_empty(&self) -> bool {
+        self.depth == 0
+    }
+
+    fn push(&mut self, is_object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(take(&mut self.inner));
+        }
+        self.inner = self.inner << 1 | u64::from(is_object);
+        self.depth += 1;
+    }
+
+    fn pop(&mut self) {
+        self.inner >>= 1;
+        self.depth -= 1;
+        if self.depth.is_multiple_of(64) {
+            self.inner = self.outer.pop().unwrap_or(0);
+        }
+    }
+
+    /// Returns the bracket that closes the innermost one.
+    fn closing(&self) -> Option<u8> {
+        match (self.depth, self.inner & 1) {
+            (0, _) => None,
+            (_, 1) => Some(b'}'),
+            _ => Some(b']'),
+        }
     }
 }
 

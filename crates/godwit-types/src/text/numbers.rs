@@ -195,13 +195,31 @@ pub(super) fn write_float(out: &mut String, value: f64, is_real: bool) {
             "-inf"
         });
     }
+    if !is_real {
+        return write_double(out, value);
+    }
     if value.is_sign_negative() {
         out.push('-');
     }
     write_shortest(out, &shortest(value.abs(), is_real));
 }
 
-/// Returns the shortest digits that read back as the same number: `1.5e3`.
+/// The crate's form is ours, but for the plus sign of exponents.
+fn write_double(out: &mut String, value: f64) {
+    let mut buffer = zmij::Buffer::new();
+    let written = buffer.format_finite(value);
+    match written.split_once("e+") {
+        None => out.push_str(written),
+        Some((mantissa, exponent)) => out.extend([mantissa, "e", exponent]),
+    }
+}
+
+/// Returns the shortest digits that read back as the same number: `1.5e3`, of doubles also `1500.0`.
 pub(crate) fn shortest(value: f64, is_real: bool) -> String {
-    if is_real { format!("{:e}", value as f32) } else { format!("{value:e}") }
+    if is_real {
+        return format!("{:e}", value as f32);
+    }
+    let mut written = String::new();
+    write_double(&mut written, value);
+    written
 }

@@ -274,9 +274,21 @@ fn json() {
         &T::Json,
         &["", "{", "[1,]", "{\"a\"}", "{a: 1}", "01", "1.", "nul", "\"\n\"", "[1] 2", "]", "[}", "{\"a\": 1,}", "'a'"],
     );
-    // Each level costs a byte, no stack.
+    // Each level costs a bit, no stack.
     let deep = "[".repeat(200_000) + &"]".repeat(200_000);
     assert!(parse_value(&deep, &T::Json).is_ok());
+    // Objects and arrays in turn, closed in order, at depths around a word's bits.
+    for levels in [1, 63, 64, 65, 128, 129, 300] {
+        let (open, close): (String, Vec<&str>) =
+            (0..levels).map(|level| if level % 3 == 0 { ("{\"a\":", "}") } else { ("[", "]") }).unzip();
+        let closed: String = close.iter().rev().copied().collect();
+        assert!(parse_value(&format!("{open}1{closed}"), &T::Json).is_ok(), "{levels}");
+        for wrong in (0..levels).step_by(31) {
+            let mut close: Vec<&str> = close.iter().rev().copied().collect();
+            close[wrong] = if close[wrong] == "]" { "}" } else { "]" };
+            assert!(parse_value(&format!("{open}1{}", close.concat()), &T::Json).is_err(), "{levels}, {wrong}");
+        }
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@
 //!
 //! Equal values have equal bytes. Intervals compare by months, then days, then the rest.
 
+mod lists;
 mod words;
 
 use std::sync::Arc;
@@ -22,9 +23,10 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, IntervalUnit};
 use godwit_common::{Error, Result};
 
+pub use self::lists::Lists;
 use self::words::{Word, Words, ordered};
 use crate::kernels::string::build;
-use crate::{Flat, StrBuilder, Vector};
+use crate::{Bitmap, Flat, StrBuilder, Vector};
 
 const END: u8 = 0x00;
 const VALUE: u8 = 0x01;
@@ -234,6 +236,16 @@ impl Validity {
         self.items += items;
     }
 
+    /// The null mask as a bitmap; `None` if there are no NULLs.
+    fn bitmap(self) -> Option<Bitmap> {
+        if self.nulls.is_empty() {
+            return None;
+        }
+        let mut valid = Bitmap::filled(self.items, true);
+        self.nulls.iter().for_each(|&item| valid.set(item, false));
+        Some(valid)
+    }
+
     /// The null mask for Arrow; `None` if there are no NULLs.
     fn finish(self) -> Option<NullBuffer> {
         if self.nulls.is_empty() {
@@ -352,7 +364,7 @@ impl<'t> Builder<'t> {
                     return Ok(());
                 }
                 let mut len = 0;
-                while *bytes.first().ok_or_else(cut_off)? != END {
+                while *bytes.first().ok_or_else(malformed)? != END {
                     items.take_item(bytes)?;
                     len += 1;
                 }
@@ -440,7 +452,7 @@ fn lists_of(lens: Vec<usize>, items: ArrayRef, nulls: Option<NullBuffer>, ty: &D
 /// Appends the text at the front of `bytes` to `texts`.
 fn take_text(bytes: &mut &[u8], texts: &mut Vec<u8>) -> Result<()> {
     loop {
-        let len = bytes.iter().position(|&byte| byte == 0).ok_or_else(cut_off)?;
+        let len = bytes.iter().position(|&byte| byte == 0).ok_or_else(malformed)?;
         texts.extend_from_slice(take(bytes, len)?);
         if take(bytes, 2)?[1] == TEXT_END {
             return Ok(());
@@ -450,7 +462,7 @@ fn take_text(bytes: &mut &[u8], texts: &mut Vec<u8>) -> Result<()> {
 }
 
 fn take<'b>(bytes: &mut &'b [u8], len: usize) -> Result<&'b [u8]> {
-    let (taken, rest) = bytes.split_at_checked(len).ok_or_else(cut_off)?;
+    let (taken, rest) = bytes.split_at_checked(len).ok_or_else(malformed)?;
     *bytes = rest;
     Ok(taken)
 }
@@ -459,8 +471,8 @@ fn take_i32(bytes: &mut &[u8]) -> Result<i32> {
     Ok(i32::from_be_bytes(take(bytes, 4)?.try_into().expect("four bytes")) ^ i32::MIN)
 }
 
-fn cut_off() -> Error {
-    Error::internal("the bytes of a nested value end early")
+fn malformed() -> Error {
+    Error::internal("the bytes of a nested value are not those of its type")
 }
 
 fn internal(error: ArrowError) -> Error {

@@ -2,7 +2,7 @@
 
 use godwit_common::Result;
 
-use super::{END, NULL, VALUE, Validity, cut_off};
+use super::{END, NULL, VALUE, Validity, malformed};
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Word {
@@ -82,7 +82,7 @@ impl Words {
 
     #[inline]
     fn take_value<const WIDTH: usize>(&mut self, bytes: &mut &[u8]) -> Result<()> {
-        let (word, rest) = bytes.split_first_chunk::<WIDTH>().ok_or_else(cut_off)?;
+        let (word, rest) = bytes.split_first_chunk::<WIDTH>().ok_or_else(malformed)?;
         let mut word = *word;
         unordered(&mut word, self.kind);
         word.reverse();
@@ -108,12 +108,13 @@ impl Words {
         }
         let mut items = 0;
         loop {
-            let (&first, rest) = bytes.split_first().ok_or_else(cut_off)?;
+            let (&first, rest) = bytes.split_first().ok_or_else(malformed)?;
             *bytes = rest;
             match first {
                 END => return Ok(items),
                 NULL => self.push_zero(),
-                _ => self.take_value::<WIDTH>(bytes)?,
+                VALUE => self.take_value::<WIDTH>(bytes)?,
+                _ => return Err(malformed()),
             }
             valid.push(first != NULL);
             items += 1;

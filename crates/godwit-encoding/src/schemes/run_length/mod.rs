@@ -55,7 +55,7 @@ impl Scheme for RunLength {
             return Ok(Self { runs, ends: EndsForm::Plain, values: Box::new(Encoding::Plain(Plain)) });
         }
         let ends = EndsForm::read(bytes)?;
-        Ok(Self { runs, ends, values: Box::new(validate::read_values(bytes)?) })
+        Ok(Self { runs, ends, values: Box::new(Encoding::read_inner(validate::VALUES, bytes)?) })
     }
 
     fn write(&self, out: &mut Vec<u8>) {

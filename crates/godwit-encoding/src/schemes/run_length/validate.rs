@@ -5,21 +5,10 @@ use godwit_vector::PhysicalType;
 
 use super::RunLength;
 use crate::header::corrupt;
-use crate::registry::Encoding;
 use crate::scheme::Shape;
 
 /// The schemes that values of runs may have: those without runs of their own.
 pub(super) const VALUES: &[&str] = &["packed", "multiples", "decimals", "plain"];
-
-/// Reads the scheme of the values.
-pub(super) fn read_values(bytes: &mut &[u8]) -> Result<Encoding> {
-    // Checked before it is read: runs within runs would be read by recursion.
-    let values = bytes.first().and_then(|&number| crate::registry::name_of(number));
-    match values.is_some_and(|name| VALUES.contains(&name)) {
-        true => Encoding::read(bytes),
-        false => Err(corrupt("values of runs have no such encoding")),
-    }
-}
 
 pub(super) fn check(runs: &RunLength, shape: Shape) -> Result<()> {
     let count = runs.runs as usize;

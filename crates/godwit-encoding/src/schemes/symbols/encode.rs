@@ -15,7 +15,8 @@ use crate::scheme::{Proposal, Size};
 const SAMPLE_STRINGS: usize = 1_024;
 
 pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
-    if !column.is_text() {
+    // Numbers of lists are packed instead.
+    if !column.is_text() || column.learned.list_items.is_some() {
         return None;
     }
     let rows = column.rows();

@@ -223,7 +223,7 @@ impl ColumnWork<'_> {
         mut summary: Option<&mut ColumnSummary>,
         mut change: impl FnMut(&Vector) -> Vector,
     ) -> Result<()> {
-        let mut encoder = PartEncoder::default();
+        let mut encoder = PartEncoder::of(&self.column.field);
         for (output, spool) in outputs.iter_mut().zip(&self.spools) {
             for group in &mut output.groups {
                 let segment = &mut group.segments[self.index];
