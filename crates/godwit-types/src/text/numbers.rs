@@ -214,12 +214,7 @@ fn write_double(out: &mut String, value: f64) {
     }
 }
 
-/// Returns the shortest digits that read back as the same number: `1.5e3`, of doubles also `1500.0`.
+/// Returns the shortest digits that read back as the same number: `1.5e3`.
 pub(crate) fn shortest(value: f64, is_real: bool) -> String {
-    if is_real {
-        return format!("{:e}", value as f32);
-    }
-    let mut written = String::new();
-    write_double(&mut written, value);
-    written
+    if is_real { format!("{:e}", value as f32) } else { format!("{value:e}") }
 }
