@@ -119,7 +119,7 @@ impl ObjectFiles {
         check_interrupt()?;
         let (sender, receiver) = mpsc::sync_channel(1);
         let task = self.0.network.runtime()?.spawn(async move {
-            // If this fails, nobody waits for the result any more.
+            // Sending fails only if the receiver has gone.
             let _ = sender.send(work.await);
         });
         loop {

@@ -104,7 +104,7 @@ struct State {
     fetches: BTreeMap<u64, Announced>,
     /// Ends of reads, the newest last, and how many consecutive reads ended there.
     ends: VecDeque<(u64, u32)>,
-    /// True if a task looks for bytes that nobody takes.
+    /// True if a task is watching for bytes that no reader takes.
     is_swept: bool,
 }
 
@@ -318,7 +318,7 @@ impl Inner {
     /// Fetches a range when its turn comes, unless it is forgotten or somebody waits for it before then.
     fn queue(self: &Arc<Self>, fetch: &Arc<Fetch>) {
         let (room, slots) = (self.room.clone(), self.store.slots.clone());
-        // A fetch in the queue doesn't keep alive what nobody wants any more.
+        // A queued fetch doesn't keep abandoned requests alive.
         let (file, length) = (Arc::downgrade(self), fetch.range.end - fetch.range.start);
         let fetch = Arc::downgrade(fetch);
         self.network.spawn(async move {
@@ -374,7 +374,7 @@ impl Inner {
         }
     }
 
-    /// Ensures that bytes that nobody takes are dropped after a while, as long as there are any.
+    /// Starts a task that drops bytes which no reader takes in time; it ends when none are left.
     fn sweep(self: &Arc<Self>, state: &mut State) {
         if std::mem::replace(&mut state.is_swept, true) {
             return;

@@ -105,7 +105,7 @@ pub(super) fn definitions(shell: &Shell) -> Outcome<(Vec<Definition>, Vec<NamedT
 pub(super) fn dump(shell: &mut Shell, call: &Call) -> Outcome {
     // All of it must be from the same snapshot.
     let transaction = ReadTransaction::begin(&shell.connection)?;
-    // One text in many pieces: a pager would start anew for each.
+    // The dump is written in pieces; a pager would open once per piece.
     let pager = std::mem::replace(&mut shell.settings.pager, Pager::Off);
     let dumped = write(shell, call.word(0));
     shell.settings.pager = pager;

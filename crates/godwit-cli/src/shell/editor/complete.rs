@@ -21,7 +21,7 @@ use crate::output::Format;
 use crate::shell::dot::{COMMANDS, Command, Values};
 use scope::{columns_in_scope, columns_of};
 
-/// A longer list of candidates helps nobody.
+/// Maximum number of candidates shown.
 const CANDIDATES_MAX: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
