@@ -5,11 +5,13 @@
 //! ```
 //!
 //! The innermost scope that knows a name wins: a column of an inner FROM hides those of outer queries. If a name
-//! matches two columns of one scope, the error shows both.
+//! matches two columns of one scope, the error shows both. Hidden columns come last: one has a name only if nothing in
+//! any scope has it.
 
 use std::sync::Arc;
 
 use godwit_plan::{ColumnId, ColumnSet, Expr};
+use godwit_syntax::ast::Ident;
 
 /// The names visible to a clause of one SELECT.
 #[derive(Default)]
@@ -121,7 +123,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Returns the ways to read a path in this scope alone, the best first: a parameter of a lambda; a column of a
-    /// table, the longest qualifier before shorter ones; a column without qualifier; an alias.
+    /// table, the longest qualifier before shorter ones; a visible column without qualifier; an alias.
     pub fn readings(&self, path: &[&str]) -> Vec<Reading<'_>> {
         let mut readings = Vec::new();
         let mut columns = |ids: Vec<ColumnId>, used| {
@@ -133,12 +135,22 @@ impl<'s> Scope<'s> {
         columns(self.lambda_parameters.iter().rev().find(own).map(|&(_, column)| column).into_iter().collect(), 1);
         for qualifier in (1..path.len()).rev() {
             let tables = self.relations.iter().filter(|table| table.is_meant_by(&path[..qualifier]));
-            columns(named(tables.flat_map(|table| &table.columns), path[qualifier]), qualifier + 1);
+            columns(ids(visible_first(tables.flat_map(|table| &table.columns), path[qualifier])), qualifier + 1);
         }
-        columns(named(&self.visible, path[0]), 1);
+        columns(ids(named(&self.visible, path[0]).filter(|column| !column.hidden)), 1);
         let alias = self.aliases.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case(path[0]));
         readings.extend(alias.map(|(_, value)| Reading { meaning: Meaning::Alias(value), used: 1 }));
         readings
+    }
+
+    /// Returns true if FROM has a visible column with a name.
+    pub fn has_column(&self, name: &Ident) -> bool {
+        self.visible.iter().any(|column| !column.hidden && name.is(&column.name))
+    }
+
+    /// Returns the hidden columns with a name, which is theirs only if nothing in any scope has it.
+    pub fn hidden(&self, name: &str) -> Vec<ColumnId> {
+        ids(named(&self.visible, name).filter(|column| column.hidden))
     }
 
     /// Returns the tables of FROM that the whole path refers to.
@@ -159,11 +171,31 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// Returns the columns with this name, each once.
-fn named<'c>(columns: impl IntoIterator<Item = &'c VisibleColumn>, name: &str) -> Vec<ColumnId> {
+/// Returns the columns with this name.
+fn named<'c>(
+    columns: impl IntoIterator<Item = &'c VisibleColumn>,
+    name: &str,
+) -> impl Iterator<Item = &'c VisibleColumn> {
+    columns.into_iter().filter(move |column| column.name.eq_ignore_ascii_case(name))
+}
+
+/// Returns the columns with this name: hidden ones only if there are no others.
+pub(crate) fn visible_first<'c>(
+    columns: impl IntoIterator<Item = &'c VisibleColumn>,
+    name: &str,
+) -> Vec<&'c VisibleColumn> {
+    let mut found: Vec<&VisibleColumn> = named(columns, name).collect();
+    if found.iter().any(|column| !column.hidden) {
+        found.retain(|column| !column.hidden);
+    }
+    found
+}
+
+/// Returns each column once.
+fn ids<'c>(columns: impl IntoIterator<Item = &'c VisibleColumn>) -> Vec<ColumnId> {
     let mut ids = Vec::new();
     for column in columns {
-        if column.name.eq_ignore_ascii_case(name) && !ids.contains(&column.column) {
+        if !ids.contains(&column.column) {
             ids.push(column.column);
         }
     }

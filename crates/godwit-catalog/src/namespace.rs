@@ -120,10 +120,11 @@ impl Namespace {
             && self.sees_temporary == other.sees_temporary
     }
 
-    /// Returns the name of a table, given one of its versions; `None` if no database has that version.
+    /// Returns the name of a table, given a version of it, with or without the ids of its rows; `None` if no database has
+    /// the table with that definition.
     pub fn name_of(&self, table: &Arc<TableDefinition>) -> Option<ObjectName> {
         let is_there = |catalog: &Catalog| match catalog.get(&table.name) {
-            Some(CatalogEntry::Table(known)) => Arc::ptr_eq(&known, table),
+            Some(CatalogEntry::Table(known)) => known.has_same_definition(table),
             _ => false,
         };
         let (database, _) = self.databases.iter().find(|(_, catalog)| is_there(catalog))?;

@@ -24,19 +24,12 @@ pub struct ScannedTable {
 impl ScannedTable {
     /// Returns the table as a relation; fails if it can't be used, or a column has a type unknown to SQL.
     pub fn new(table: Arc<TableDefinition>) -> Result<Self> {
-        match table.rules().cloned() {
-            Some(rules) => Self::with_rules(table, &rules),
-            None => Self::with_rules(table, &TableRules::default()),
-        }
-    }
-
-    /// Returns the table with these rules, which may be those of another view of its rows.
-    pub fn with_rules(table: Arc<TableDefinition>, rules: &TableRules) -> Result<Self> {
+        let none = TableRules::default();
+        let rules = table.rules().unwrap_or(&none);
         table.check_usable()?;
-        let has_own_rowid = table.schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(ROW_ID_NAME));
         let column = |field: &arrow_schema::FieldRef| {
             let hidden = field.name() == ROW_ID;
-            let name = if hidden && !has_own_rowid { ROW_ID_NAME } else { field.name() };
+            let name = if hidden { ROW_ID_NAME } else { field.name() };
             Ok(RelationColumn {
                 name: name.to_owned(),
                 ty: type_of_field(field)?,

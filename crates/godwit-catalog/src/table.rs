@@ -52,15 +52,16 @@ impl fmt::Debug for LateHandle {
     }
 }
 
-/// Name of the column added by [`WritableTable::with_row_ids`]; no other column can have it.
+/// Name of the column added by [`WritableTable::with_row_ids`] in schemas, which nobody would give to a column.
 pub const ROW_ID: &str = "\u{1}row id";
 
-/// Name of that column in SQL, where it is hidden, unless the table has a column of this name.
+/// Name of that column in SQL, where it is hidden: every visible column of this name comes first.
 pub const ROW_ID_NAME: &str = "rowid";
 
 /// One of the database's own tables, whose rows can be changed.
 pub trait WritableTable: Send + Sync {
-    /// Returns the same table with one more column at the end, [`ROW_ID`]: BIGINTs that locate rows.
+    /// Returns the same table with one more column at the end, [`ROW_ID`]: BIGINTs that locate rows. It can be written to,
+    /// too, so that it is known as a version of the table.
     fn with_row_ids(&self) -> Arc<TableDefinition>;
 
     /// Defaults and constraints.

@@ -310,6 +310,11 @@ fn read_all(header: &PartHeader, body: &[u8]) {
         let _ = part.decode(0..rows);
         let _ = part.decode(rows / 2 / BLOCK_ROWS * BLOCK_ROWS..rows);
         let _ = part.decode_lists(0..rows).map(|lists| lists.map(|lists| lists.to_bytes()));
+        // Neighbours, in two blocks.
+        let around: Vec<u32> =
+            (rows.min(BLOCK_ROWS).saturating_sub(20)..rows.min(BLOCK_ROWS + 20)).map(|row| row as u32).collect();
+        let _ = part.take(0, &around);
+        let _ = part.take_lists(0, &around).map(|lists| lists.map(|lists| lists.to_bytes()));
         if rows > 0 {
             let _ = part.take(0, &[0, rows as u32 / 2, rows as u32 / 2, rows as u32 - 1]);
         }

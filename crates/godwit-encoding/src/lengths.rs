@@ -85,6 +85,45 @@ impl<'a> Lengths<'a> {
     }
 }
 
+/// Finds strings, or the items of lists, given rows in ascending order.
+pub(crate) struct Places<'a> {
+    starts: Starts<'a>,
+    lengths: Lengths<'a>,
+    rows: usize,
+    /// The block of the last row.
+    block: usize,
+    /// The start of the block's first string, and the end of each.
+    start: usize,
+    ends: Vec<usize>,
+}
+
+impl<'a> Places<'a> {
+    /// Of `rows` rows.
+    pub(crate) fn new(starts: Starts<'a>, lengths: Lengths<'a>, rows: usize) -> Self {
+        Self { starts, lengths, rows, block: usize::MAX, start: 0, ends: Vec::new() }
+    }
+
+    /// The place of a row, within the place of its block.
+    #[inline]
+    pub(crate) fn of(&mut self, row: usize) -> Result<Range<usize>> {
+        if row / BLOCK_ROWS != self.block {
+            self.open(row / BLOCK_ROWS)?;
+        }
+        let row = row % BLOCK_ROWS;
+        Ok(if row == 0 { self.start } else { self.ends[row - 1] }..self.ends[row])
+    }
+
+    fn open(&mut self, block: usize) -> Result<()> {
+        let place = self.starts.block(block)?;
+        let first = block * BLOCK_ROWS;
+        let lengths = self.lengths.of(first..self.rows.min(first + BLOCK_ROWS))?;
+        self.ends.clear();
+        add_ends(&lengths, place.start, place.end, &mut self.ends)?;
+        (self.block, self.start) = (block, place.start);
+        Ok(())
+    }
+}
+
 /// Appends the ends of strings with these lengths, the first of which begins at `start`. Fails if one is beyond `end`.
 pub(crate) fn add_ends(lengths: &[u32], start: usize, end: usize, ends: &mut Vec<usize>) -> Result<()> {
     let mut at = start;

@@ -88,8 +88,7 @@ impl<'a> Part<'a> {
 
     /// The values of single rows: `rows` are ascending and relative to `start`.
     pub fn take(&self, start: usize, rows: &[u32]) -> Result<Vector> {
-        debug_assert!(rows.is_sorted(), "rows are taken in ascending order");
-        assert!(rows.last().is_none_or(|&row| start + (row as usize) < self.rows()), "rows of the part");
+        self.check_taken(start, rows);
         if let Some(vector) = self.uniform(rows.len())? {
             return Ok(vector);
         }
@@ -108,12 +107,17 @@ impl<'a> Part<'a> {
 
     /// [`take`](Self::take) as lengths and items; `None` if the values aren't stored as lists.
     pub fn take_lists(&self, start: usize, rows: &[u32]) -> Result<Option<Lists>> {
-        debug_assert!(rows.is_sorted(), "rows are taken in ascending order");
+        self.check_taken(start, rows);
         let Some(lists) = self.header.encoding.scheme().take_lists(self.values(), start, rows)? else {
             return Ok(None);
         };
         godwit_trace::loads(|loads| self.note_taken(loads, start, rows));
         Ok(Some(Lists { validity: self.validity_of(start, rows), ..lists }))
+    }
+
+    fn check_taken(&self, start: usize, rows: &[u32]) {
+        debug_assert!(rows.is_sorted(), "rows are taken in ascending order");
+        assert!(rows.last().is_none_or(|&row| start + (row as usize) < self.rows()), "rows of the part");
     }
 
     fn validity_of(&self, start: usize, rows: &[u32]) -> Option<Bitmap> {

@@ -109,9 +109,7 @@ impl StatementNames {
     /// Returns one of the database's own tables.
     fn own_table(&self, table: Arc<TableDefinition>) -> Result<Arc<dyn Relation>> {
         match &table.writable {
-            Some(writable) if self.row_ids => {
-                Ok(Arc::new(ScannedTable::with_rules(writable.with_row_ids(), writable.rules())?))
-            }
+            Some(writable) if self.row_ids => Self::scanned(writable.with_row_ids()),
             _ => Self::scanned(table),
         }
     }
@@ -210,7 +208,7 @@ impl StatementNames {
     }
 }
 
-/// Returns true if a statement may refer to the ids of rows. Plans that scan them aren't kept for its next run.
+/// Returns true if a statement may refer to the ids of rows: scans of others are planned without them.
 pub(crate) fn mentions_row_ids(statement: &str) -> bool {
     statement.as_bytes().windows(ROW_ID_NAME.len()).any(|word| word.eq_ignore_ascii_case(ROW_ID_NAME.as_bytes()))
 }

@@ -184,6 +184,7 @@ impl TableFunction for Range {
 }
 
 /// A table whose rows can be changed.
+#[derive(Clone)]
 struct Writable {
     schema: SchemaRef,
     rules: TableRules,
@@ -194,7 +195,8 @@ impl WritableTable for Writable {
         let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
         let fields: Vec<Field> = fields.chain([Field::new(ROW_ID, DataType::Int64, false)]).collect();
         let statistics = Arc::new(TableStatistics::of_rows(5, true, fields.len()));
-        Arc::new(TableDefinition::new("region", Arc::new(Schema::new(fields)), statistics, Arc::new(())))
+        let table = TableDefinition::new("region", Arc::new(Schema::new(fields)), statistics, Arc::new(()));
+        Arc::new(table.with_writable(Arc::new(self.clone())))
     }
 
     fn rules(&self) -> &TableRules {

@@ -532,7 +532,8 @@ impl WritableTable for Writable {
         let fields = version.schema().fields().iter().map(|field| field.as_ref().clone());
         let fields = fields.chain([Field::new(ROW_ID, DataType::Int64, false)]).collect::<Vec<_>>();
         let schema = Arc::new(Schema::new(fields));
-        Arc::new(TableDefinition::new(version.name(), schema, Arc::new(statistics), handle))
+        let definition = TableDefinition::new(version.name(), schema, Arc::new(statistics), handle);
+        Arc::new(definition.with_writable(Arc::new(Writable(version.clone()))))
     }
 
     fn rules(&self) -> &TableRules {

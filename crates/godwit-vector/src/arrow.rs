@@ -310,8 +310,12 @@ fn no_utf8() -> Error {
 }
 
 fn nulls_of(vector: &Vector) -> Option<NullBuffer> {
-    let validity = vector.validity()?;
-    Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(validity.words().to_vec()), 0, validity.len())))
+    vector.validity().map(|validity| null_buffer(validity))
+}
+
+/// Returns the null mask of Arrow for a validity.
+pub(crate) fn null_buffer(validity: &Bitmap) -> NullBuffer {
+    NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(validity.words().to_vec()), 0, validity.len()))
 }
 
 /// Access to dictionary codes.

@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use godwit_catalog::{CatalogEntry, Namespace, ObjectName, ROW_ID, ScannedTable, TableDefinition};
+use godwit_catalog::{CatalogEntry, Namespace, ObjectName, ScannedTable, TableDefinition};
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::PlanContext;
 use godwit_plan::{ParameterInfo, Plan, Relation};
@@ -71,7 +71,8 @@ struct KeptTable {
     rows: u64,
     /// The version to read.
     version: Arc<TableDefinition>,
-    /// The table as scans see it: the version itself, or, if the statement changes its rows, the same with row ids.
+    /// The table as scans see it: the version itself, or the same with row ids, if the statement changes its
+    /// rows or mentions them.
     scanned: Arc<TableDefinition>,
 }
 
@@ -88,9 +89,7 @@ impl KeptTable {
     /// Returns another version as scans see it.
     fn scanned_of(&self, version: &Arc<TableDefinition>) -> Result<ScannedTable> {
         match &version.writable {
-            Some(writable) if !Arc::ptr_eq(&self.version, &self.scanned) => {
-                ScannedTable::with_rules(writable.with_row_ids(), writable.rules())
-            }
+            Some(writable) if !Arc::ptr_eq(&self.version, &self.scanned) => ScannedTable::new(writable.with_row_ids()),
             _ => ScannedTable::new(version.clone()),
         }
     }
@@ -306,21 +305,13 @@ fn kept(planned: Statement, planner: &Planner) -> Option<Kept> {
         if tables.iter().any(|known| Arc::ptr_eq(&known.scanned, scanned)) {
             continue;
         }
-        let name = match &planned {
-            Statement::Write(WriteStatement::Planned(write)) if has_row_ids(scanned) => write.table.clone(),
-            _ => namespace.name_of(scanned)?,
-        };
+        let name = namespace.name_of(scanned)?;
         let Some(CatalogEntry::Table(version)) = namespace.get(&name) else { return None };
         version.writable.as_ref()?;
         tables.push(KeptTable { name, rows: version.statistics.rows, version, scanned: scanned.clone() });
     }
     let session = planner.session().clone();
     Some(Kept { namespace, join_order, session, planned, tables })
-}
-
-/// Returns true if it is a table as seen by statements that change its rows.
-fn has_row_ids(table: &TableDefinition) -> bool {
-    table.schema.fields().last().is_some_and(|field| field.name() == ROW_ID)
 }
 
 fn definition_of(relation: &dyn Relation) -> Option<&Arc<TableDefinition>> {

@@ -70,6 +70,15 @@ impl Binder {
                 (None, _) => {}
             }
         }
+        if let [name] = names[..] {
+            for asked in scope.in_order() {
+                match asked.hidden(name)[..] {
+                    [] => {}
+                    [column] => return Ok(Some(self.column(column, scope).at(path[0].span))),
+                    ref columns => return Err(ambiguous(name, columns, asked)),
+                }
+            }
+        }
         Ok(None)
     }
 

@@ -113,7 +113,7 @@ impl Binder {
     fn group_key(&mut self, expr: &ast::Expr, items: &mut [Item<'_>], scope: &Scope<'_>) -> Result<Expr> {
         let named = match &expr.kind {
             ast::ExprKind::Column(path) if path.len() == 1 => {
-                let is_column = scope.visible.iter().any(|column| path[0].is(&column.name));
+                let is_column = scope.has_column(&path[0]);
                 items.iter().position(|item| !is_column && item.is_alias && path[0].is(&item.name))
             }
             _ if has_subquery(expr) => items.iter().position(|item| is_written_as(item, expr)),

@@ -13,7 +13,7 @@ use godwit_syntax::ast::{self, JoinConstraint};
 use super::source::Source;
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
-use crate::scope::{Scope, VisibleColumn};
+use crate::scope::{Scope, VisibleColumn, visible_first};
 
 /// A pair of columns that USING merges.
 struct MergedPair {
@@ -228,14 +228,13 @@ fn merged_pair(left: &Source, right: &Source, name: &ast::Ident) -> Result<Merge
 
 /// Returns the one column that a USING name refers to on a side.
 fn only_column<'s>(source: &'s Source, name: &ast::Ident, side: &str) -> Result<&'s VisibleColumn> {
-    let mut found = source.visible.iter().filter(|column| column.name.eq_ignore_ascii_case(&name.text));
-    match (found.next(), found.next()) {
-        (Some(column), None) => Ok(column),
-        (None, _) => {
+    match visible_first(&source.visible, &name.text)[..] {
+        [column] => Ok(column),
+        [] => {
             let message = format!("column {} of USING is not on the {side} side of the join", name.text);
             Err(Error::user(message).with_code(SqlState::UNDEFINED_COLUMN).at_span(name.span))
         }
-        (Some(one), Some(two)) => {
+        [one, two, ..] => {
             let table = |column: &VisibleColumn| column.relation.clone().unwrap_or_else(|| "a join".into());
             let (one, two) = (table(one), table(two));
             let message = format!("column {} of USING is in {one} and in {two}", name.text);

@@ -212,7 +212,7 @@ impl Binder {
         super::items::for_each_part(expr, &mut |part| {
             if let ast::ExprKind::Column(path) = &part.kind
                 && let [name] = &path[..]
-                && !scope.visible.iter().any(|column| name.is(&column.name))
+                && !scope.has_column(name)
             {
                 names.push(name.text.clone());
             }

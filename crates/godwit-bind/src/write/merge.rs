@@ -20,7 +20,7 @@ use super::{BoundWrite, NewRows, Others, WriteKind, WriteTarget};
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::query::Source;
-use crate::scope::{Scope, VisibleColumn};
+use crate::scope::{Scope, VisibleColumn, visible_first};
 
 /// The column of RETURNING that names the action on a row; in PostgreSQL, it is a call.
 pub(crate) const MERGE_ACTION: &str = "merge_action";
@@ -316,14 +316,13 @@ fn check_count(columns: usize, values: usize, clause: &ast::MergeClause) -> Resu
 
 /// Returns the one column that a USING name refers to on a side.
 fn only_column(source: &Source, name: &Ident, side: &str) -> Result<ColumnId> {
-    let mut found = source.visible.iter().filter(|column| name.is(&column.name));
-    match (found.next(), found.next()) {
-        (Some(column), None) => Ok(column.column),
-        (None, _) => {
+    match visible_first(&source.visible, &name.text)[..] {
+        [column] => Ok(column.column),
+        [] => {
             let error = Error::user(format!("column {} of USING is not in {side} of MERGE", name.text));
             Err(error.with_code(SqlState::UNDEFINED_COLUMN).at_span(name.span))
         }
-        (Some(_), Some(_)) => {
+        [_, _, ..] => {
             let error = Error::user(format!("column {} of USING is in {side} of MERGE twice", name.text));
             Err(error.with_code(SqlState::AMBIGUOUS_COLUMN).at_span(name.span))
         }

@@ -134,7 +134,7 @@ impl Target {
         };
         let check = |check: &CheckRule| Ok((check.name.clone(), expression(&check.condition)?));
         let (schema, own) = split_name(&self.name.name);
-        let with_row_ids = ScannedTable::with_rules(self.writable.with_row_ids(), rules)?;
+        let with_row_ids = ScannedTable::new(self.writable.with_row_ids())?;
         Ok(WriteTarget {
             name: vec![self.name.database.to_string(), schema, own],
             label: self.name.to_string(),

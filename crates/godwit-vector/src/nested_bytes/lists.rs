@@ -2,11 +2,11 @@
 //! can be stored and read without a look at each item.
 
 use arrow_array::UInt32Array;
-use arrow_buffer::{BooleanBuffer, MutableBuffer};
 use arrow_select::take::take;
 
 use super::words::{Word, Words};
 use super::*;
+use crate::arrow::null_buffer;
 use crate::{Bitmap, Native, PhysicalType, StrColumn, match_flat, match_physical};
 
 /// Lists: the number of items of each, and the items of all of them.
@@ -43,8 +43,12 @@ impl Lists {
     }
 
     /// Takes lists with items of type `item` from their ordered bytes; `None` stands for a NULL row. Returns `None` if
-    /// some bytes aren't those of such a list.
-    pub fn from_bytes<'a>(rows: impl Iterator<Item = Option<&'a [u8]>>, item: PhysicalType) -> Option<Self> {
+    /// some bytes aren't those of such a list, or if there are more than `items_max` items and those of one list.
+    pub fn from_bytes<'a>(
+        rows: impl Iterator<Item = Option<&'a [u8]>>,
+        item: PhysicalType,
+        items_max: usize,
+    ) -> Option<Self> {
         let mut words = Words::new(item.width_bytes(), kind_of(item)?);
         let mut items = Validity::default();
         let (mut lengths, mut valid) = (Vec::new(), Validity::default());
@@ -54,7 +58,7 @@ impl Lists {
                 None => 0,
                 Some(mut bytes) => {
                     let length = words.take_list(&mut items, &mut bytes).ok()?;
-                    if !bytes.is_empty() {
+                    if !bytes.is_empty() || items.items > items_max {
                         return None;
                     }
                     u32::try_from(length).ok()?
@@ -97,6 +101,7 @@ impl Lists {
     /// items aren't copied, unless lists of a fixed size are NULL.
     pub fn to_nested(self, logical: &DataType) -> Result<Vector> {
         let Self { lengths, items, validity } = self;
+        let mut lengths: Vec<usize> = lengths.into_iter().map(|length| length as usize).collect();
         let (DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _)) = logical else {
             return Err(unsupported(logical));
         };
@@ -111,24 +116,24 @@ impl Lists {
         let data = data.nulls(items.validity().map(|validity| null_buffer(validity)));
         let mut array = make_array(data.build().map_err(internal)?);
         if let (DataType::FixedSizeList(_, size), Some(validity)) = (logical, &validity) {
-            array = padded(&array, &lengths, validity, *size as u32)?;
+            array = padded(&array, &mut lengths, validity, *size as usize)?;
         }
-        let nulls = validity.as_ref().map(null_buffer);
-        let lists = lists_of(lengths.into_iter().map(|length| length as usize).collect(), array, nulls, logical)?;
+        let lists = lists_of(lengths, array, validity.as_ref().map(null_buffer), logical)?;
         Ok(Vector::flat(Flat::Nested(lists), validity))
     }
 }
 
-/// Items with `size` NULLs for each row that is NULL, which in lists of a fixed size has items, too.
-fn padded(items: &ArrayRef, lengths: &[u32], validity: &Bitmap, size: u32) -> Result<ArrayRef> {
+/// Gives each row that is NULL `size` NULL items: in lists of a fixed size it has items, too.
+fn padded(items: &ArrayRef, lengths: &mut [usize], validity: &Bitmap, size: usize) -> Result<ArrayRef> {
     let mut end = 0;
-    let mut rows: Vec<Option<u32>> = Vec::with_capacity(lengths.len() * size as usize);
-    for (row, length) in lengths.iter().enumerate() {
-        match validity.get(row) {
-            true => rows.extend((end..end + length).map(Some)),
-            false => rows.extend((0..size).map(|_| None)),
+    let mut rows: Vec<Option<u32>> = Vec::with_capacity(items.len());
+    for (row, length) in lengths.iter_mut().enumerate() {
+        rows.extend((end..end + *length).map(|item| Some(item as u32)));
+        end += *length;
+        if !validity.get(row) {
+            rows.extend((*length..size).map(|_| None));
+            *length = size.max(*length);
         }
-        end += length;
     }
     take(items, &UInt32Array::from(rows), None).map_err(internal)
 }
@@ -141,12 +146,6 @@ fn kind_of(item: PhysicalType) -> Option<Word> {
         F32 | F64 => Some(Word::Float),
         Bool | Str | Nested => None,
     }
-}
-
-fn null_buffer(validity: &Bitmap) -> NullBuffer {
-    let mut words = MutableBuffer::new(size_of_val(validity.words()));
-    words.extend_from_slice(validity.words());
-    NullBuffer::new(BooleanBuffer::new(words.into(), 0, validity.len()))
 }
 
 #[cfg(test)]
@@ -164,7 +163,7 @@ mod tests {
         let strings = flat.strings();
         let item = Lists::item_type(array.data_type()).unwrap();
         let rows = (0..bytes.len()).map(|row| bytes.is_valid(row).then(|| strings.get(row)));
-        let lists = Lists::from_bytes(rows, item).unwrap();
+        let lists = Lists::from_bytes(rows, item, usize::MAX).unwrap();
         let again = lists.to_bytes();
         for row in (0..bytes.len()).filter(|&row| bytes.is_valid(row)) {
             assert_eq!(again.get(row), strings.get(row));
@@ -197,15 +196,32 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_a_fixed_size_have_it() {
+        let pairs = DataType::FixedSizeList(Arc::new(Field::new("item", DataType::Int32, true)), 2);
+        let nested = |lengths: &[u32], validity: Option<Bitmap>| {
+            let items = (0..lengths.iter().sum::<u32>() as i32).collect();
+            Lists { lengths: lengths.to_vec(), items: Vector::from_values(items, None), validity }.to_nested(&pairs)
+        };
+        assert_eq!(nested(&[2, 2], None).unwrap().len(), 2);
+        assert_eq!(nested(&[2, 0], Some(Bitmap::from_fn(2, |row| row == 0))).unwrap().len(), 2);
+        assert!(nested(&[2, 4], None).is_err());
+        assert!(nested(&[1, 3], None).is_err());
+        assert!(nested(&[2, 4], Some(Bitmap::from_fn(2, |row| row == 0))).is_err());
+        assert!(nested(&[0, 1, 0], Some(Bitmap::from_fn(3, |row| row == 1))).is_err());
+    }
+
+    #[test]
     fn other_bytes_are_refused() {
-        let of =
-            |bytes: &[u8]| Lists::from_bytes([Some(bytes)].into_iter(), PhysicalType::I16).map(|lists| lists.lengths);
+        let of = |bytes: &[u8]| {
+            Lists::from_bytes([Some(bytes)].into_iter(), PhysicalType::I16, 1).map(|lists| lists.lengths)
+        };
         assert_eq!(of(&[1, 0x80, 5, 0]), Some(vec![1]));
         assert_eq!(of(&[0]), Some(vec![0]));
         assert_eq!(of(&[]), None, "no end");
         assert_eq!(of(&[1, 0x80, 5]), None, "no end");
         assert_eq!(of(&[3, 0x80, 5, 0]), None, "no marker");
         assert_eq!(of(&[1, 0x80, 5, 0, 0]), None, "more than a list");
+        assert_eq!(of(&[1, 0x80, 5, 1, 0x80, 6, 0]), None, "more items than wanted");
         let texts = DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)));
         assert_eq!(Lists::item_type(&texts), None);
     }

@@ -437,6 +437,7 @@ fn lists_of(lens: Vec<usize>, items: ArrayRef, nulls: Option<NullBuffer>, ty: &D
         DataType::LargeList(item) => {
             Arc::new(LargeListArray::try_new(item.clone(), offsets(lens, len)?, items, nulls).map_err(internal)?)
         }
+        DataType::FixedSizeList(_, width) if lens.iter().any(|&len| len != *width as usize) => return Err(malformed()),
         DataType::FixedSizeList(item, width) => {
             Arc::new(FixedSizeListArray::try_new(item.clone(), *width, items, nulls).map_err(internal)?)
         }

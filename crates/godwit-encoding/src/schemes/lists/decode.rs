@@ -49,9 +49,14 @@ impl<'a> Stored<'a> {
         Ok(Self { starts, lengths, lists, bitmap, values })
     }
 
+    /// Number of items.
+    pub(super) fn items_len(&self) -> usize {
+        self.values.rows
+    }
+
     /// The items in a range, and which of them are not NULL.
     pub(super) fn items(&self, items: Range<usize>) -> Result<(Flat, Option<Bitmap>)> {
-        if items.end > self.values.rows || items.start > items.end {
+        if items.end > self.items_len() || items.start > items.end {
             return Err(corrupt("lists are longer than their items"));
         }
         if items.is_empty() {

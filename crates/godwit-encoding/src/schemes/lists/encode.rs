@@ -16,10 +16,7 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
     let item = column.learned.list_items.filter(|_| column.is_text())?;
     let rows = column.rows();
     let strings = (0..rows).map(|row| column.is_valid(row).then(|| column.string(row)));
-    let Lists { lengths, items, .. } = Lists::from_bytes(strings, item)?;
-    if items.len() > ITEMS_MAX {
-        return None;
-    }
+    let Lists { lengths, items, .. } = Lists::from_bytes(strings, item, ITEMS_MAX)?;
     let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
     let frame = lengths::starts_bytes(rows) + lengths::lengths_bytes(rows, longest);
     let nulls = (0..items.len()).filter(|&item| !items.is_valid(item)).count();

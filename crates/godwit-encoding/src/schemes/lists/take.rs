@@ -9,6 +9,8 @@ use super::ListItems;
 use super::decode::Stored;
 use crate::BLOCK_ROWS;
 use crate::flat::make;
+use crate::header::corrupt;
+use crate::lengths::Places;
 use crate::scheme::Body;
 
 pub(super) fn take(lists: &ListItems, body: Body<'_>, start: usize, rows: &[u32]) -> Result<Lists> {
@@ -18,7 +20,7 @@ pub(super) fn take(lists: &ListItems, body: Body<'_>, start: usize, rows: &[u32]
     let mut validity = (lists.nulls > 0).then(|| Bitmap::filled(total, true));
     let flat = match_physical!(lists.item, T => {
         let mut values: Vec<T> = Vec::with_capacity(total);
-        for near in ranges.chunk_by(|a, b| b.end >= a.start && b.start <= a.end + BLOCK_ROWS) {
+        for near in ranges.chunk_by(|a, b| b.start <= a.end + BLOCK_ROWS) {
             let span = near[0].start..near[near.len() - 1].end;
             let (flat, valid) = stored.items(span.clone())?;
             let found: &[T] = match_flat!(
@@ -41,28 +43,17 @@ pub(super) fn take(lists: &ListItems, body: Body<'_>, start: usize, rows: &[u32]
     Ok(Lists { lengths, items: Vector::flat(flat, validity), validity: None })
 }
 
-/// The items of each of the rows.
+/// The items of each of the rows, in ascending order; those of a row that is taken twice come twice.
 fn item_ranges(stored: &Stored<'_>, part_rows: usize, start: usize, rows: &[u32]) -> Result<Vec<Range<usize>>> {
-    let mut block = usize::MAX;
-    // Where each list of the block ends.
-    let mut ends: Vec<usize> = Vec::new();
-    let mut first = 0;
-    let mut ranges = Vec::with_capacity(rows.len());
+    let mut places = Places::new(stored.starts, stored.lengths, part_rows);
+    let mut ranges: Vec<Range<usize>> = Vec::with_capacity(rows.len());
     for &row in rows {
-        let row = start + row as usize;
-        if row / BLOCK_ROWS != block {
-            block = row / BLOCK_ROWS;
-            first = stored.starts.block(block)?.start;
-            let begin = block * BLOCK_ROWS;
-            let lengths = stored.lengths.of(begin..part_rows.min(begin + BLOCK_ROWS))?;
-            ends.clear();
-            ends.extend(lengths.iter().scan(first, |end, &length| {
-                *end += length as usize;
-                Some(*end)
-            }));
+        let range = places.of(start + row as usize)?;
+        let ascends = ranges.last().is_none_or(|last| range.start >= last.end || range == *last);
+        if !ascends || range.end > stored.items_len() {
+            return Err(corrupt("lists don't ascend, or are longer than their items"));
         }
-        let row = row % BLOCK_ROWS;
-        ranges.push(if row == 0 { first } else { ends[row - 1] }..ends[row]);
+        ranges.push(range);
     }
     Ok(ranges)
 }

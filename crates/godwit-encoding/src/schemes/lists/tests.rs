@@ -2,7 +2,7 @@
 
 use godwit_vector::{Bitmap, Flat, Lists, PhysicalType, StrBuilder, Vector};
 
-use crate::{BLOCK_ROWS, Encoder, EncodingChoice};
+use crate::{BLOCK_ROWS, Encoder, EncodingChoice, Part};
 
 /// Lists of `row % 4` numbers, some of them NULL, and every seventh list NULL.
 fn lists() -> Lists {
@@ -55,6 +55,23 @@ fn lengths_and_items_come_back() {
         let of_rows: Vec<&String> = rows.iter().map(|&row| &expected[BLOCK_ROWS + row as usize]).collect();
         let taken = part.take_lists(BLOCK_ROWS, &rows).unwrap().unwrap();
         assert_eq!(shown(&taken).iter().collect::<Vec<_>>(), of_rows, "each {step}th");
+    }
+}
+
+/// Lists whose block begins among the items of the block before, or that have more items than there are.
+#[test]
+fn damaged_places_are_errors() {
+    let lists = lists();
+    let encoded = Encoder::for_lists(Some(PhysicalType::I64)).encode(&strings_of(&lists), EncodingChoice::Auto);
+    let starts = encoded.part().bitmap().len();
+    let rows: Vec<u32> = (BLOCK_ROWS as u32 - 20..BLOCK_ROWS as u32 + 20).collect();
+    for (at, bytes) in [(starts + 4, 1u32.to_le_bytes()), (starts + 8, u32::MAX.to_le_bytes())] {
+        let mut body = encoded.body.clone();
+        body[at..at + 4].copy_from_slice(&bytes);
+        let part = Part::new(&encoded.header, &body).unwrap();
+        assert!(part.take_lists(0, &[BLOCK_ROWS as u32 - 1, BLOCK_ROWS as u32 + 3]).is_err() || at > starts + 4);
+        let _ = part.take_lists(0, &rows);
+        let _ = part.decode_lists(BLOCK_ROWS..2 * BLOCK_ROWS);
     }
 }
 

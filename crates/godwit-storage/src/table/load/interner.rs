@@ -15,7 +15,10 @@ const TRIAL_ROWS: u64 = 1 << 19;
 
 /// A dictionary must have this many rows per value: otherwise codes and dictionary take more space than compressed
 /// strings.
-const ROWS_PER_VALUE_MIN: u64 = 2;
+pub(super) const ROWS_PER_VALUE_MIN: u64 = 2;
+
+/// The same for lists of numbers, which are read faster as lists than by a dictionary.
+pub(super) const ROWS_PER_LIST_MIN: u64 = 1_024;
 
 /// Dictionaries of up to this many values are always worth it.
 const VALUES_ALWAYS: u64 = 1_024;
@@ -44,18 +47,26 @@ pub(super) struct Interner {
     rows: u64,
     bytes_max: u64,
     is_forced: bool,
+    /// Fewer rows per value aren't worth a dictionary.
+    rows_per_value_min: u64,
     is_given_up: bool,
     reservation: Reservation,
 }
 
 impl SharedInterner {
-    pub(super) fn new(memory: &BufferManager, bytes_max: u64, is_forced: bool) -> Result<Self> {
+    pub(super) fn new(
+        memory: &BufferManager,
+        bytes_max: u64,
+        is_forced: bool,
+        rows_per_value_min: u64,
+    ) -> Result<Self> {
         Ok(Self(Mutex::new(Interner {
             strings: StrBuilder::default(),
             codes: HashTable::new(),
             rows: 0,
             bytes_max: if is_forced { bytes_max } else { bytes_max.min(BYTES_MAX) },
             is_forced,
+            rows_per_value_min,
             is_given_up: false,
             reservation: memory.reserve(0, MemoryTag::Writer)?,
         })))
@@ -106,7 +117,7 @@ impl Interner {
 
     fn has_too_many(&self, known: &Known) -> bool {
         let (values, rows) = (known.values + self.len() as u64, known.rows + self.rows);
-        !self.is_forced && values > VALUES_ALWAYS && values * ROWS_PER_VALUE_MIN > rows
+        !self.is_forced && values > VALUES_ALWAYS && values * self.rows_per_value_min > rows
     }
 
     /// True if strings are no longer interned.

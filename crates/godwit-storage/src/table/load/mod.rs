@@ -33,7 +33,7 @@ use super::{ColumnSummary, WINDOW_ROWS, stored_type, types};
 use crate::block::Blocks;
 use crate::byte_stream::StreamWriter;
 use buffer::ColumnBuffer;
-use interner::SharedInterner;
+use interner::{ROWS_PER_LIST_MIN, ROWS_PER_VALUE_MIN, SharedInterner};
 
 /// Approximate maximum size of a body: a scan holds one per column and worker, and one that straddles two blocks is
 /// copied.
@@ -127,17 +127,16 @@ impl Load {
         let columns = fields.iter().zip(choices).zip(objects).map(|((field, &choice), object)| {
             types::check(field)?;
             let physical = stored_type(field.data_type())?;
-            // Lists of numbers are read faster as lists than by a dictionary's strings.
-            let wants = match choice {
-                EncodingChoice::Auto => Lists::item_type(field.data_type()).is_none(),
-                EncodingChoice::Dictionary => true,
-                EncodingChoice::Plain
-                | EncodingChoice::Packed
-                | EncodingChoice::RunLength
-                | EncodingChoice::Symbols => false,
+            let wants = matches!(choice, EncodingChoice::Auto | EncodingChoice::Dictionary);
+            let rows_per_value_min = match Lists::item_type(field.data_type()) {
+                Some(_) => ROWS_PER_LIST_MIN,
+                None => ROWS_PER_VALUE_MIN,
             };
             let interner = (physical == PhysicalType::Str && wants)
-                .then(|| SharedInterner::new(memory, dictionary_bytes_max, choice == EncodingChoice::Dictionary))
+                .then(|| {
+                    let is_forced = choice == EncodingChoice::Dictionary;
+                    SharedInterner::new(memory, dictionary_bytes_max, is_forced, rows_per_value_min)
+                })
                 .transpose()?;
             let blocks = blocks.for_object(object);
             Ok(LoadColumn { field: field.clone(), physical, choice, blocks, interner })
