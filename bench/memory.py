@@ -1,10 +1,12 @@
 """Checks that queries stay within the memory limit, as the operating system counts.
 
     python bench/memory.py tpch --scale 10 --memory-limit 2GB
+    python bench/memory.py heavy --cgroup /sys/fs/cgroup/memory/small
 
 Runs each query of a suite in a process of its own. The peak is the largest resident size that the system remembers
 for the process; samples at 50 Hz show the typical size, and how much of the peak is a short spike. Fails if a query
-fails or needs more than the limit and 32 MiB.
+fails or needs more than the limit and 32 MiB. In a control group, which must exist and have a limit, processes find
+their memory limit themselves, and the kernel kills those that exceed the group's.
 """
 
 import argparse
@@ -44,23 +46,28 @@ def main() -> int:
     parser.add_argument("suite", choices=SUITES, nargs="?", default="tpch")
     add_common(parser)
     parser.add_argument("--memory-limit", type=parse_size, help="[the suite's, or 2GB]")
+    parser.add_argument("--cgroup", type=Path, help="folder of a control group for the processes, instead of a limit")
     parser.add_argument("--queries", type=lambda text: text.split(","), help="some of the queries, such as Q1,Q18")
     arguments = parser.parse_args()
 
     suite = SUITES[arguments.suite](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
     default = parse_size(SMALLEST_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes or parse_size("2GB")
     limit = arguments.memory_limit or default
-    allowed = limit + SLACK_BYTES
+    if arguments.cgroup:
+        limit = limit_of(arguments.cgroup)
+    # Within a group, the limit is the group's, and the slack a part of it.
+    allowed = limit if arguments.cgroup else limit + SLACK_BYTES
     views = [f"CREATE VIEW {name} AS SELECT * FROM '{file}'" for name, file in suite.tables.items()]
-    command = [arguments.godwit, "--threads", str(arguments.threads), "--format", "csv", "--memory-limit", f"{limit}B"]
+    command = [arguments.godwit, "--threads", str(arguments.threads), "--format", "csv"]
+    command += [] if arguments.cgroup else ["--memory-limit", f"{limit}B"]
     command += [word for view in views for word in ("-c", view)]
-    print(f"{suite.name}: limit {limit / MIB:.0f} MiB, with slack {allowed / MIB:.0f} MiB\n")
+    print(f"{suite.name}: limit {limit / MIB:.0f} MiB, peaks up to {allowed / MIB:.0f} MiB\n")
     print(f"{'query':<18} seconds  peak MiB  median MiB")
     bad = []
     for name, sql in suite.queries.items():
         if arguments.queries and name not in arguments.queries:
             continue
-        run = watch([*command, "-c", sql], arguments.timeout)
+        run = watch([*command, "-c", sql], arguments.timeout, cgroup=arguments.cgroup)
         complaint = run.error or ("over the limit" if run.peak_bytes > allowed else "")
         median = statistics.median(run.sampled_bytes or [0]) / MIB
         print(f"{name:<18}{run.seconds:>8.2f}{run.peak_bytes / MIB:>10.0f}{median:>12.0f}  {complaint}", flush=True)
@@ -70,15 +77,29 @@ def main() -> int:
     return 1 if bad else 0
 
 
-def watch(command: list[str | Path], timeout_seconds: float, standard_input: str = "") -> Run:
-    """Runs a command to its end, and looks at its resident size meanwhile."""
+def limit_of(cgroup: Path) -> int:
+    """The limit of a control group, of either version."""
+    files = [cgroup / name for name in ("memory.max", "memory.limit_in_bytes")]
+    text = next((file.read_text().strip() for file in files if file.exists()), "max")
+    if text == "max":
+        raise SystemExit(f"{cgroup} has no memory limit")
+    return int(text)
+
+
+def watch(command: list[str | Path], timeout_seconds: float, standard_input: str = "", cgroup: Path | None = None) -> Run:
+    """Runs a command to its end, in a control group if one is given, and looks at its resident size meanwhile."""
+
+    def enter() -> None:
+        if cgroup:
+            (cgroup / "cgroup.procs").write_text(str(os.getpid()))
+
     sampled, peak_bytes = [], 0
     own_bytes = peak_resident_bytes(os.getpid())
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
         stdin.write(standard_input.encode())
         stdin.seek(0)
         started = time.perf_counter()
-        process = subprocess.Popen(command, stdin=stdin, stdout=output, stderr=errors)
+        process = subprocess.Popen(command, stdin=stdin, stdout=output, stderr=errors, preexec_fn=enter)
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:

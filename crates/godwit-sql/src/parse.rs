@@ -34,56 +34,7 @@ pub enum Access {
 impl ParsedStatement {
     /// Returns the statement's effect on the database.
     pub fn access(&self) -> Access {
-        match &self.statement {
-            Statement::Copy(copy) if copy.direction == CopyDirection::To => Access::Read,
-            query @ Statement::Query(_) if writes(query) => Access::Change,
-            Statement::Copy(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Merge(_)
-            | Statement::Truncate(_)
-            | Statement::CreateTable(_)
-            | Statement::CreateView(_)
-            | Statement::CreateSchema(_)
-            | Statement::CreateSequence(_)
-            | Statement::CreateIndex(_)
-            | Statement::CreateType(_)
-            | Statement::CreateMacro(_)
-            | Statement::Drop(_)
-            | Statement::AlterTable(_)
-            | Statement::AlterObject(_)
-            | Statement::CommentOn(_) => Access::Change,
-            Statement::Begin(_)
-            | Statement::Commit
-            | Statement::Rollback
-            | Statement::Savepoint(_)
-            | Statement::ReleaseSavepoint(_)
-            | Statement::RollbackToSavepoint(_)
-            | Statement::Execute(_)
-            | Statement::ImportDatabase(_) => Access::Control,
-            Statement::Query(_)
-            | Statement::Explain(_)
-            | Statement::Trace(_)
-            | Statement::Describe(_)
-            | Statement::Summarize(_)
-            | Statement::Show(_)
-            | Statement::Call(_)
-            | Statement::ExportDatabase(_)
-            | Statement::Set(_)
-            | Statement::SetVariable(_)
-            | Statement::Reset(_)
-            | Statement::Pragma(_)
-            | Statement::Use(_)
-            | Statement::Attach(_)
-            | Statement::Detach(_)
-            | Statement::Prepare(_)
-            | Statement::Deallocate(_)
-            | Statement::Checkpoint(_)
-            | Statement::MergeDelta(_)
-            | Statement::Vacuum(_)
-            | Statement::Analyze(_) => Access::Read,
-        }
+        access_of(&self.statement)
     }
 
     /// Returns a statement that is part of this one.
@@ -131,6 +82,61 @@ impl ParsedStatement {
     /// Returns the byte range of the statement in the script.
     pub fn range(&self) -> Range<usize> {
         self.range.clone()
+    }
+}
+
+/// Returns the effect of a statement; one that is explained has none, unless it is run.
+fn access_of(statement: &Statement) -> Access {
+    match statement {
+        Statement::Copy(copy) if copy.direction == CopyDirection::To => Access::Read,
+        query @ Statement::Query(_) if writes(query) => Access::Change,
+        Statement::Explain(explain) if explain.analyze => access_of(&explain.statement),
+        Statement::Copy(_)
+        | Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Merge(_)
+        | Statement::Truncate(_)
+        | Statement::CreateTable(_)
+        | Statement::CreateView(_)
+        | Statement::CreateSchema(_)
+        | Statement::CreateSequence(_)
+        | Statement::CreateIndex(_)
+        | Statement::CreateType(_)
+        | Statement::CreateMacro(_)
+        | Statement::Drop(_)
+        | Statement::AlterTable(_)
+        | Statement::AlterObject(_)
+        | Statement::CommentOn(_) => Access::Change,
+        Statement::Begin(_)
+        | Statement::Commit
+        | Statement::Rollback
+        | Statement::Savepoint(_)
+        | Statement::ReleaseSavepoint(_)
+        | Statement::RollbackToSavepoint(_)
+        | Statement::Execute(_)
+        | Statement::ImportDatabase(_) => Access::Control,
+        Statement::Query(_)
+        | Statement::Explain(_)
+        | Statement::Trace(_)
+        | Statement::Describe(_)
+        | Statement::Summarize(_)
+        | Statement::Show(_)
+        | Statement::Call(_)
+        | Statement::ExportDatabase(_)
+        | Statement::Set(_)
+        | Statement::SetVariable(_)
+        | Statement::Reset(_)
+        | Statement::Pragma(_)
+        | Statement::Use(_)
+        | Statement::Attach(_)
+        | Statement::Detach(_)
+        | Statement::Prepare(_)
+        | Statement::Deallocate(_)
+        | Statement::Checkpoint(_)
+        | Statement::MergeDelta(_)
+        | Statement::Vacuum(_)
+        | Statement::Analyze(_) => Access::Read,
     }
 }
 

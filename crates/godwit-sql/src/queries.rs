@@ -15,7 +15,7 @@ use godwit_types::SqlType;
 
 use crate::environment::{Reader, StatementNames};
 use crate::session::copy_options;
-use crate::{ExplainOptions, Interrupt, JoinOrder, Planner, QueryStatement, Statement};
+use crate::{ExplainOptions, Interrupt, JoinOrder, Planner, QueryStatement, Statement, WriteStatement};
 
 /// The standard streams as files.
 const STANDARD_INPUT: &str = "/dev/stdin";
@@ -77,20 +77,25 @@ impl Planner {
     pub(crate) fn explain(&self, explain: &ast::Explain) -> Result<Statement> {
         let ast::Explain { analyze, options, statement } = explain;
         let options = explain_options(*analyze, options)?;
-        let plan = match statement {
-            ast::Statement::Query(query) => self.shown(query)?,
-            _ if options.analyze => {
-                let error = Error::unsupported("EXPLAIN ANALYZE of anything but a query");
+        if let ast::Statement::Query(query) = statement {
+            return Ok(Statement::Query(QueryStatement::Explain { options, plan: self.shown(query)? }));
+        }
+        let planned = self.planned_write(statement)?;
+        if options.analyze {
+            let Some(Statement::Write(WriteStatement::Planned(write))) = planned else {
+                let error = Error::unsupported("EXPLAIN ANALYZE of anything but a query or a change of rows");
                 return Err(error.with_hint("EXPLAIN shows the plan, and runs nothing"));
-            }
-            statement => self.plan_of_write(statement)?,
-        };
+            };
+            return Ok(Statement::Write(WriteStatement::Analyzed { write, options }));
+        }
+        let plan = planned.as_ref().and_then(Statement::plan).cloned();
+        let plan = plan.ok_or_else(|| Error::unsupported("EXPLAIN of a statement without a plan"))?;
         Ok(Statement::Query(QueryStatement::Explain { options, plan }))
     }
 
-    /// Plans the rows that a statement would write.
-    fn plan_of_write(&self, statement: &ast::Statement) -> Result<Arc<Plan>> {
-        let planned = match statement {
+    /// Plans a statement that writes the rows of a plan.
+    fn planned_write(&self, statement: &ast::Statement) -> Result<Option<Statement>> {
+        Ok(match statement {
             ast::Statement::Insert(insert) => Some(self.planned_insert(insert)?),
             ast::Statement::Update(update) => Some(self.update(update)?),
             ast::Statement::Delete(delete) => Some(self.delete(delete)?),
@@ -98,9 +103,7 @@ impl Planner {
             ast::Statement::CreateTable(table) => Some(self.create_table(table)?),
             ast::Statement::Copy(copy) => Some(self.copy(copy)?),
             _ => None,
-        };
-        let plan = planned.as_ref().and_then(Statement::plan).cloned();
-        plan.ok_or_else(|| Error::unsupported("EXPLAIN of a statement without a plan"))
+        })
     }
 
     /// Plans COPY, in either direction.

@@ -96,7 +96,9 @@ impl Statement {
                 | QueryStatement::Trace { plan, .. },
             ) => Some(plan),
             Statement::Query(QueryStatement::Export { .. }) => None,
-            Statement::Write(WriteStatement::Planned(write)) => Some(&write.rows),
+            Statement::Write(WriteStatement::Planned(write) | WriteStatement::Analyzed { write, .. }) => {
+                Some(&write.rows)
+            }
             Statement::Write(WriteStatement::Listed { .. } | WriteStatement::Parts { .. }) => None,
             Statement::Definition(Definition::CreateTable { rows, .. }) => rows.as_ref(),
             Statement::Definition(_)
@@ -169,6 +171,13 @@ pub enum QueryStatement {
 pub enum WriteStatement {
     /// `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `TRUNCATE`, `COPY t FROM 'file'`.
     Planned(WritePlan),
+    /// `EXPLAIN ANALYZE` of a planned write: its result is what happened.
+    Analyzed {
+        /// The write, which is done.
+        write: WritePlan,
+        /// How the plan is shown.
+        options: ExplainOptions,
+    },
     /// `INSERT INTO t VALUES …` with literal rows, which need no plan.
     Listed {
         /// The table.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -145,12 +146,24 @@ impl Inner {
 
     /// Runs a query, drops its rows, and returns what happened.
     pub(crate) fn analyze(&self, sql: &str, plan: &Plan, values: &ParameterValues, json: bool) -> Result<QueryResult> {
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let schema = result_schema(plan)?;
-        let (mut result, explain) = self.start(sql, plan, values, schema, true, |_, rows| Ok(rows))?;
+        let (result, explain) = self.start(sql, plan, values, schema, true, |_, rows| Ok(rows))?;
+        self.shown_run(started, result, &explain, json, RecordBatch::num_rows)
+    }
+
+    /// Reads the rows of a profiled query, which `count` counts, and returns what happened since it started.
+    pub(crate) fn shown_run(
+        &self,
+        started: Instant,
+        mut result: QueryResult,
+        explain: &godwit_exec::ExplainNode,
+        json: bool,
+        count: impl Fn(&RecordBatch) -> usize,
+    ) -> Result<QueryResult> {
         let mut rows = 0;
         for batch in &mut result {
-            rows += batch?.num_rows();
+            rows += count(&batch?);
         }
         let total = started.elapsed().as_secs_f64() * 1e3;
         let decisions = result.cache_decisions();

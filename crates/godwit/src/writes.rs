@@ -1,12 +1,15 @@
 //! Statements that change tables.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
 use godwit_catalog::{AlterPlan, ObjectName};
 use godwit_common::{Error, Result};
-use godwit_exec::ReturnedRows;
+use godwit_exec::{ExplainNode, ReturnedRows};
 use godwit_pipeline::{QueryContext, Sink};
 use godwit_plan::{Plan, WriteKind};
 use godwit_sql::{QueryStatement, Statement, WritePart, WritePlan, WriteStatement};
@@ -43,15 +46,24 @@ impl Inner {
     ) -> Result<QueryResult> {
         let shown = |schema| in_zone(schema, &self.session().own().values.time_zone);
         match write {
-            WriteStatement::Planned(WritePlan { table, kind, rows, checks, returning }) => {
-                let (transaction, table) = table_before(scope, &table, changed)?;
-                let schema = match &returning {
-                    Some(names) => shown(returned_schema(&rows, names)?),
+            WriteStatement::Planned(write) => {
+                let schema = match &write.returning {
+                    Some(names) => shown(returned_schema(&write.rows, names)?),
                     None => count_schema(),
                 };
-                let returns_rows = returning.is_some();
-                let task = WriteTask { transaction, table, kind, checks, returns_rows, is_bulk: false };
-                self.run_write(sql, &rows, values, schema, task)
+                let rows = write.rows.clone();
+                let task = write_task(scope, write, changed)?;
+                let (kind, returns_rows) = (task.kind, task.returns_rows);
+                let (result, _) = self.run_write(sql, &rows, values, schema, task, false)?;
+                Ok(if returns_rows { result.with_types_of(&rows) } else { result.counting(change_of(kind)) })
+            }
+            WriteStatement::Analyzed { write, options } => {
+                let started = Instant::now();
+                let rows = write.rows.clone();
+                let task = WriteTask { returns_rows: false, ..write_task(scope, write, changed)? };
+                let (result, explain) = self.run_write(sql, &rows, values, count_schema(), task, true)?;
+                let count = |batch: &RecordBatch| batch.column(0).as_primitive::<Int64Type>().value(0) as usize;
+                self.shown_run(started, result, &explain, options.json, count)
             }
             WriteStatement::Listed { table, rows, columns } => {
                 let (transaction, table) = table_before(scope, &table, changed)?;
@@ -104,7 +116,8 @@ impl Inner {
         let end = WriteEnd { transaction: transaction.clone(), table: table.name.clone(), before: None };
         let (kind, checks) = (WriteKind::Insert, Vec::new());
         let task = WriteTask { transaction, table: version, kind, checks, returns_rows: false, is_bulk: true };
-        let result = self.run_write(sql, &rows, values, count_schema(), task)?;
+        let (result, _) = self.run_write(sql, &rows, values, count_schema(), task, false)?;
+        let result = result.counting(change_of(kind));
         Ok(result.ending_with(StatementEnd::of_writes(self.clone(), vec![end], scope)))
     }
 
@@ -115,11 +128,10 @@ impl Inner {
         values: &ParameterValues,
         schema: SchemaRef,
         task: WriteTask,
-    ) -> Result<QueryResult> {
-        let (kind, returns_rows) = (task.kind, task.returns_rows);
+        profile: bool,
+    ) -> Result<(QueryResult, ExplainNode)> {
         let sink = |query: &QueryContext, result| Ok(WriteSink::new(task, query, result)? as Arc<dyn Sink>);
-        let (result, _) = self.start(sql, rows, values, schema, false, sink)?;
-        Ok(if returns_rows { result.with_types_of(rows) } else { result.counting(change_of(kind)) })
+        self.start(sql, rows, values, schema, profile, sink)
     }
 
     /// Gives a table other names and rules, which its rows must satisfy.
@@ -141,6 +153,13 @@ impl Inner {
         scope.finish(&self.verifier())?;
         Ok(QueryResult::empty())
     }
+}
+
+/// Returns what the sink of a planned write does.
+fn write_task(scope: &Scope, write: WritePlan, changed: &mut Vec<WriteEnd>) -> Result<WriteTask> {
+    let (transaction, table) = table_before(scope, &write.table, changed)?;
+    let WritePlan { kind, checks, returning, .. } = write;
+    Ok(WriteTask { transaction, table, kind, checks, returns_rows: returning.is_some(), is_bulk: false })
 }
 
 fn change_of(kind: WriteKind) -> Change {

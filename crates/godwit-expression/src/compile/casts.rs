@@ -167,7 +167,23 @@ impl Cast<'_> {
                     }
                 })
             }
-            _ => self.checked(argument, Some(limit), true, move |value: f64| inside(whole(value.round_ties_even())?)),
+            _ => {
+                let natural = column_type(self.to, true)?.physical;
+                let held = ValueRange::of_type(natural).expect("an integer type");
+                // Wide arithmetic isn't needed where the limits, powers of two, are exact in DOUBLE.
+                let (least, beyond) = (limit.min as f64, limit.max as f64 + 1.0);
+                let rounded = move |value: f64| {
+                    let rounded = value.round_ties_even();
+                    (least..beyond).contains(&rounded).then_some(rounded)
+                };
+                if range::contains(ValueRange::of_type(PhysicalType::I32).expect("an integer type"), held) {
+                    self.checked(argument, Some(limit), true, move |value| rounded(value).map(|whole| whole as i32))
+                } else if natural == PhysicalType::I64 && held == limit {
+                    self.checked(argument, Some(limit), true, move |value| rounded(value).map(|whole| whole as i64))
+                } else {
+                    self.checked(argument, Some(limit), true, move |value: f64| inside(whole(value.round_ties_even())?))
+                }
+            }
         };
         self.narrowed(&cast?)
     }

@@ -61,8 +61,10 @@ macro_rules! digits {
             #[inline]
             fn nearest(self, divisor: Self) -> Self {
                 let (quotient, rest) = (self / divisor, self % divisor);
-                let is_half = rest.abs() >= divisor - rest.abs();
-                if is_half { quotient + rest.signum() } else { quotient }
+                let carry = Self::from(rest.abs() >= divisor - rest.abs());
+                // Half of all numbers have one: the sign is a mask, since no branch would be predicted.
+                let negative = self >> (Self::BITS - 1);
+                quotient + ((carry ^ negative) - negative)
             }
 
             #[inline]

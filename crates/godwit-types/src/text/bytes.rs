@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use memchr::memchr;
+
 /// `\x` and two digits for each byte.
 pub(super) fn write_blob(out: &mut String, bytes: &[u8]) {
     out.push_str("\\x");
@@ -17,12 +19,9 @@ pub(super) fn parse_blob(text: &str) -> Option<Vec<u8>> {
     }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        rest = behind;
-        if first != b'\\' {
-            bytes.push(first);
-            continue;
-        }
+    while let Some(place) = memchr(b'\\', rest) {
+        bytes.extend_from_slice(&rest[..place]);
+        rest = &rest[place + 1..];
         let (byte, length) = match *rest {
             [b'\\', ..] => (b'\\', 1),
             [b'x' | b'X', high, low, ..] => (hex_digit(high)? << 4 | hex_digit(low)?, 3),
@@ -34,6 +33,7 @@ pub(super) fn parse_blob(text: &str) -> Option<Vec<u8>> {
         bytes.push(byte);
         rest = &rest[length..];
     }
+    bytes.extend_from_slice(rest);
     Some(bytes)
 }
 

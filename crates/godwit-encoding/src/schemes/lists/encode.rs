@@ -3,7 +3,8 @@
 use godwit_vector::{Lists, Vector};
 
 use super::ListItems;
-use super::validate::{ITEMS_MAX, VALUES};
+use super::validate::VALUES;
+use crate::ROW_GROUP_ROWS;
 use crate::choose::smallest;
 use crate::column::{Column, Learned};
 use crate::lengths;
@@ -12,11 +13,16 @@ use crate::registry::Encoding;
 use crate::scheme::{Proposal, Size};
 use crate::validity;
 
+/// Items that are encoded together at most: eight for each row of a full part. It bounds what their vector takes while
+/// it is made, 16 MiB for 64-bit numbers, as nothing is reserved for it. Rows with more are strings until the part is
+/// cut to its usual size, far below this.
+const ITEMS_ENCODED_MAX: usize = 8 * ROW_GROUP_ROWS;
+
 pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
     let item = column.learned.list_items.filter(|_| column.is_text())?;
     let rows = column.rows();
     let strings = (0..rows).map(|row| column.is_valid(row).then(|| column.string(row)));
-    let Lists { lengths, items, .. } = Lists::from_bytes(strings, item, ITEMS_MAX)?;
+    let Lists { lengths, items, .. } = Lists::from_bytes(strings, item, ITEMS_ENCODED_MAX)?;
     let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
     let frame = lengths::starts_bytes(rows) + lengths::lengths_bytes(rows, longest);
     let nulls = (0..items.len()).filter(|&item| !items.is_valid(item)).count();

@@ -11,8 +11,7 @@ use crate::scheme::Shape;
 /// The schemes that items may have: those of numbers whose single values are cheap to read.
 pub(super) const VALUES: &[&str] = &["null", "constant", "packed", "multiples", "decimals", "run_length", "plain"];
 
-/// Maximum number of items of a part, which bounds the memory for encoding it, and that a damaged header can ask for.
-/// More than four items in a bit of a full part are rare; parts with more are stored as strings.
+/// Maximum number of items of a part, which bounds the memory that a damaged header can ask for.
 pub(super) const ITEMS_MAX: usize = 1 << 22;
 
 /// The type with this number in the file.
