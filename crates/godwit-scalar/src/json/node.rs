@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use godwit_common::{Error, Result, SqlState};
+use godwit_types::special_in_string;
 
 /// A value: a part of a valid JSON text, without surrounding blanks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +58,13 @@ impl<'t> Node<'t> {
     /// Returns the elements of an array; none for other values.
     pub(super) fn elements(self) -> impl Iterator<Item = Node<'t>> {
         let inside = if self.kind() == Kind::Array { &self.text[1..] } else { "]" };
-        Parts { rest: inside }.map(|(_, element)| element)
+        Parts { text: inside, at: 0 }.map(|(_, element)| element)
     }
 
     /// Returns the members of an object, with their keys as written; none for other values.
     pub(super) fn members(self) -> impl Iterator<Item = (Node<'t>, Node<'t>)> {
         let inside = if self.kind() == Kind::Object { &self.text[1..] } else { "}" };
-        Parts { rest: inside }.filter_map(|(key, value)| key.map(|key| (key, value)))
+        Parts { text: inside, at: 0 }.filter_map(|(key, value)| key.map(|key| (key, value)))
     }
 
     /// Returns the value of a key.
@@ -133,36 +134,49 @@ fn unicode(text: &str) -> Result<(char, usize)> {
 
 /// Elements or members, after the opening bracket.
 struct Parts<'t> {
-    rest: &'t str,
+    text: &'t str,
+    /// Where the next one, or the comma before it, is looked for.
+    at: usize,
 }
 
 impl<'t> Iterator for Parts<'t> {
     type Item = (Option<Node<'t>>, Node<'t>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.rest = self.rest.trim_ascii_start();
-        self.rest = self.rest.strip_prefix(',').unwrap_or(self.rest).trim_ascii_start();
-        if self.rest.starts_with([']', '}']) || self.rest.is_empty() {
+        if self.behind_blanks() == Some(b',') {
+            self.at += 1;
+        }
+        if matches!(self.behind_blanks(), None | Some(b']' | b'}')) {
             return None;
         }
         let first = self.take();
-        self.rest = self.rest.trim_ascii_start();
-        match self.rest.strip_prefix(':') {
-            Some(behind) => {
-                self.rest = behind.trim_ascii_start();
-                Some((Some(first), self.take()))
-            }
-            None => Some((None, first)),
+        if self.behind_blanks() != Some(b':') {
+            return Some((None, first));
         }
+        self.at += 1;
+        self.behind_blanks();
+        Some((Some(first), self.take()))
     }
 }
 
 impl<'t> Parts<'t> {
+    /// Skips blanks; returns the byte behind them.
+    #[inline]
+    fn behind_blanks(&mut self) -> Option<u8> {
+        loop {
+            let byte = *self.text.as_bytes().get(self.at)?;
+            if !byte.is_ascii_whitespace() {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
     /// Takes the next value.
     fn take(&mut self) -> Node<'t> {
-        let (text, rest) = self.rest.split_at(value_length(self.rest.as_bytes()));
-        self.rest = rest;
-        Node { text }
+        let begin = self.at;
+        self.at += value_length(&self.text.as_bytes()[begin..]);
+        Node { text: &self.text[begin..self.at] }
     }
 }
 
@@ -187,7 +201,8 @@ fn value_length(text: &[u8]) -> usize {
             at
         }
         _ => {
-            let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':') || byte.is_ascii_whitespace();
+            // Numbers and words have none of the bytes that may come after them.
+            let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | 0..=b' ');
             text.iter().position(ends).unwrap_or(text.len())
         }
     }
@@ -195,20 +210,13 @@ fn value_length(text: &[u8]) -> usize {
 
 /// Returns the length of a string with its quotes, in bytes.
 pub(super) fn string_length(text: &[u8]) -> usize {
-    // Most strings are short: their end is found before a SIMD search would have started.
-    const SHORT: usize = 16;
-    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
-    let next = |rest: &[u8]| match rest.iter().take(SHORT).position(is_special) {
-        None if rest.len() > SHORT => memchr::memchr2(b'"', b'\\', &rest[SHORT..]).map(|at| at + SHORT),
-        found => found,
-    };
     let mut at = 1;
-    while let Some(found) = text.get(at..).and_then(next) {
-        at += found;
-        if text[at] == b'"' {
-            return at + 1;
+    while let Some(found) = special_in_string(text, at) {
+        if text[found] == b'"' {
+            return found + 1;
         }
-        at += 2;
+        // An escape, whose second byte may be a quote.
+        at = found + 2;
     }
     text.len()
 }

@@ -2,65 +2,47 @@
 
 use std::mem::take;
 
-/// The tokens that may come next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Expect {
-    Value,
-    /// After `[`.
-    ValueOrEnd,
-    /// After `{`.
-    KeyOrEnd,
-    Key,
-    /// After a value.
-    CommaOrEnd,
-}
-
 /// Returns `Some` if the text is JSON.
 pub(super) fn check(text: &str) -> Option<()> {
-    let mut rest = text.as_bytes();
+    let mut text = Cursor { text: text.as_bytes(), at: 0 };
     let mut open = Open::default();
-    let mut expect = Expect::Value;
     loop {
-        rest = rest.trim_ascii_start();
-        if expect == Expect::CommaOrEnd && open.is_empty() {
-            return rest.is_empty().then_some(());
+        match text.next()? {
+            b'[' => {
+                text.at += 1;
+                if text.next()? != b']' {
+                    open.push(false);
+                    continue;
+                }
+                text.at += 1;
+            }
+            b'{' => {
+                text.at += 1;
+                if text.next()? != b'}' {
+                    open.push(true);
+                    text.key()?;
+                    continue;
+                }
+                text.at += 1;
+            }
+            _ => text.scalar()?,
         }
-        let (&next, behind) = rest.split_first()?;
-        expect = match (expect, next) {
-            (Expect::ValueOrEnd, b']') | (Expect::KeyOrEnd, b'}') => {
-                open.pop();
-                rest = behind;
-                Expect::CommaOrEnd
+        // After a value: all that ends with it, then the next value of what is still open.
+        loop {
+            let Some(closing) = open.closing() else { return text.next().is_none().then_some(()) };
+            let next = text.next()?;
+            text.at += 1;
+            if next == b',' {
+                if closing == b'}' {
+                    text.key()?;
+                }
+                break;
             }
-            (Expect::CommaOrEnd, b',') => {
-                rest = behind;
-                if open.closing() == Some(b'}') { Expect::Key } else { Expect::Value }
+            if next != closing {
+                return None;
             }
-            (Expect::CommaOrEnd, close) if open.closing() == Some(close) => {
-                open.pop();
-                rest = behind;
-                Expect::CommaOrEnd
-            }
-            (Expect::Key | Expect::KeyOrEnd, b'"') => {
-                rest = string(behind)?.trim_ascii_start().strip_prefix(b":")?;
-                Expect::Value
-            }
-            (Expect::Value | Expect::ValueOrEnd, b'[') => {
-                open.push(false);
-                rest = behind;
-                Expect::ValueOrEnd
-            }
-            (Expect::Value | Expect::ValueOrEnd, b'{') => {
-                open.push(true);
-                rest = behind;
-                Expect::KeyOrEnd
-            }
-            (Expect::Value | Expect::ValueOrEnd, _) => {
-                rest = scalar(rest)?;
-                Expect::CommaOrEnd
-            }
-            _ => return None,
-        };
+            open.pop();
+        }
     }
 }
 
@@ -105,52 +87,119 @@ impl Open {
     }
 }
 
-/// Returns the rest after a string, number or word.
-fn scalar(text: &[u8]) -> Option<&[u8]> {
-    match *text.first()? {
-        b'"' => string(&text[1..]),
-        b't' => text.strip_prefix(b"true"),
-        b'f' => text.strip_prefix(b"false"),
-        b'n' => text.strip_prefix(b"null"),
-        _ => number(text),
-    }
+/// A text that is valid up to a place.
+struct Cursor<'t> {
+    text: &'t [u8],
+    at: usize,
 }
 
-/// Returns the rest after a string whose opening quote is already consumed.
-fn string(mut text: &[u8]) -> Option<&[u8]> {
-    loop {
-        // Most characters stand for themselves.
-        let plain = text.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))?;
-        text = match text[plain..] {
-            [b'"', ref behind @ ..] => return Some(behind),
-            [b'\\', b'u', a, b, c, d, ref behind @ ..] => {
-                [a, b, c, d].iter().all(u8::is_ascii_hexdigit).then_some(behind)?
+/// Its moves return `None` if the text isn't valid.
+impl Cursor<'_> {
+    /// Skips blanks; returns the byte behind them, if there is one.
+    #[inline]
+    fn next(&mut self) -> Option<u8> {
+        loop {
+            let byte = *self.text.get(self.at)?;
+            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                return Some(byte);
             }
-            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ref behind @ ..] => behind,
-            _ => return None,
+            self.at += 1;
+        }
+    }
+
+    /// Skips a string and a colon.
+    fn key(&mut self) -> Option<()> {
+        if self.next()? != b'"' {
+            return None;
+        }
+        self.string()?;
+        let colon = self.next()?;
+        self.at += 1;
+        (colon == b':').then_some(())
+    }
+
+    /// Skips a string, number or word.
+    fn scalar(&mut self) -> Option<()> {
+        let word: &[u8] = match self.text[self.at] {
+            b'"' => return self.string(),
+            b't' => b"true",
+            b'f' => b"false",
+            b'n' => b"null",
+            _ => return self.number(),
         };
+        let found = self.text[self.at..].starts_with(word);
+        self.at += word.len();
+        found.then_some(())
+    }
+
+    /// Skips a string.
+    fn string(&mut self) -> Option<()> {
+        self.at += 1;
+        loop {
+            self.at = special_in_string(self.text, self.at)?;
+            let length = match self.text[self.at..] {
+                [b'"', ..] => {
+                    self.at += 1;
+                    return Some(());
+                }
+                [b'\\', b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(u8::is_ascii_hexdigit) => 6,
+                [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 2,
+                _ => return None,
+            };
+            self.at += length;
+        }
+    }
+
+    /// Skips a number: no leading zeros, digits on both sides of a point.
+    fn number(&mut self) -> Option<()> {
+        self.skips(|byte| byte == b'-');
+        if !self.skips(|byte| byte == b'0') {
+            self.digits()?;
+        }
+        if self.skips(|byte| byte == b'.') {
+            self.digits()?;
+        }
+        if self.skips(|byte| matches!(byte, b'e' | b'E')) {
+            self.skips(|byte| matches!(byte, b'-' | b'+'));
+            self.digits()?;
+        }
+        Some(())
+    }
+
+    /// Skips digits, of which there is at least one.
+    fn digits(&mut self) -> Option<()> {
+        let begin = self.at;
+        while self.skips(|byte| byte.is_ascii_digit()) {}
+        (self.at > begin).then_some(())
+    }
+
+    /// Skips a byte if it is one of these.
+    #[inline]
+    fn skips(&mut self, is_one: impl Fn(u8) -> bool) -> bool {
+        let is_next = self.text.get(self.at).is_some_and(|&byte| is_one(byte));
+        self.at += usize::from(is_next);
+        is_next
     }
 }
 
-/// Returns the rest after a number: no leading zeros, digits on both sides of a point.
-fn number(text: &[u8]) -> Option<&[u8]> {
-    let mut rest = text.strip_prefix(b"-").unwrap_or(text);
-    rest = match rest.strip_prefix(b"0") {
-        Some(behind) => behind,
-        None => digits(rest)?,
-    };
-    if let Some(behind) = rest.strip_prefix(b".") {
-        rest = digits(behind)?;
+/// Returns where the next quote, backslash or control character of a JSON string is, from a place in the text on.
+#[inline]
+pub fn special_in_string(text: &[u8], from: usize) -> Option<usize> {
+    const fn all(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
     }
-    if let [b'e' | b'E', behind @ ..] = rest {
-        let behind = behind.strip_prefix(b"-").or_else(|| behind.strip_prefix(b"+")).unwrap_or(behind);
-        rest = digits(behind)?;
+    // The highest bit of bytes below the bound; those above the lowest of them may be wrong, as differences borrow.
+    let below = |word: u64, bound: u8| word.wrapping_sub(all(bound)) & !word & all(0x80);
+    let mut at = from;
+    // Eight bytes at once: most strings are short, and end before a SIMD search would have begun.
+    while let Some(word) = text.get(at..at + 8) {
+        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+        let special = below(word ^ all(b'"'), 1) | below(word ^ all(b'\\'), 1) | below(word, b' ');
+        if special != 0 {
+            return Some(at + special.trailing_zeros() as usize / 8);
+        }
+        at += 8;
     }
-    Some(rest)
-}
-
-/// Returns the rest after digits, of which there is at least one.
-fn digits(text: &[u8]) -> Option<&[u8]> {
-    let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    (count > 0).then(|| &text[count..])
+    let rest = text.get(at..)?.iter();
+    rest.clone().position(|&byte| matches!(byte, b'"' | b'\\' | 0..b' ')).map(|place| at + place)
 }

@@ -272,8 +272,46 @@ fn json() {
     }
     refuse(
         &T::Json,
-        &["", "{", "[1,]", "{\"a\"}", "{a: 1}", "01", "1.", "nul", "\"\n\"", "[1] 2", "]", "[}", "{\"a\": 1,}", "'a'"],
+        &[
+            "",
+            "{",
+            "[1,]",
+            "{\"a\"}",
+            "{a: 1}",
+            "01",
+            "1.",
+            "nul",
+            "\"\n\"",
+            "[1] 2",
+            "]",
+            "[}",
+            "{\"a\": 1,}",
+            "'a'",
+            "-",
+            "1e",
+            "[1\u{c}]",
+        ],
     );
+    // Strings are searched by words: every length, and what is special at every place.
+    for length in 0..40 {
+        let letters = "é".repeat(length / 2) + &"x".repeat(length % 2);
+        assert!(parse_value(&format!("[\"{letters}\", 1]"), &T::Json).is_ok(), "{letters}");
+        for at in (0..=length).filter(|&at| letters.is_char_boundary(at)) {
+            let (before, after) = letters.split_at(at);
+            for (inserted, is_valid) in [
+                ("\\\"", true),
+                ("\\u00e9", true),
+                ("\u{7f}", true),
+                ("\\", false),
+                ("\\u00g9", false),
+                ("\u{1f}", false),
+            ] {
+                let text = format!("{{\"{before}{inserted}{after}\":2}}");
+                // A backslash before the closing quote or a letter that needs none.
+                assert_eq!(parse_value(&text, &T::Json).is_ok(), is_valid, "{text}");
+            }
+        }
+    }
     // Each level costs a bit, no stack.
     let deep = "[".repeat(200_000) + &"]".repeat(200_000);
     assert!(parse_value(&deep, &T::Json).is_ok());
