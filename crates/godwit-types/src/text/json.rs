@@ -57,10 +57,6 @@ struct Open {
 }
 
 impl Open {
-    fn is_empty(&self) -> bool {
-        self.depth == 0
-    }
-
     fn push(&mut self, is_object: bool) {
         if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.outer.push(take(&mut self.inner));
