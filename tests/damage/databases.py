@@ -20,7 +20,7 @@ INSERT INTO sold SELECT i, 'name ' || (i % 50), 'text number ' || i, CAST(i AS D
 DATE '2020-01-01' + CAST(i % 900 AS INTEGER), CASE WHEN i % 7 = 0 THEN NULL ELSE TIMESTAMP '2021-01-01' END, i % 3 = 0 \
 FROM range({rows}) r(i);
 CREATE TABLE nested (id INTEGER PRIMARY KEY, list INTEGER[], pair STRUCT(a INTEGER, b VARCHAR), small DECIMAL(4,1) DEFAULT 1.5);
-INSERT INTO nested SELECT i, [i, i + 1], {{'a': i, 'b': 'b' || i}}, 2.5 FROM range({rows} / 10) r(i);
+INSERT INTO nested SELECT i, CASE WHEN i % 11 > 0 THEN range(i, i + i % 5) END, {{'a': i, 'b': 'b' || i}}, 2.5 FROM range({rows} / 10) r(i);
 CREATE VIEW names AS SELECT name, count(*) AS rows, sum(price) AS prices FROM sold GROUP BY name;
 CREATE SEQUENCE numbers START 10;
 UPDATE sold SET name = 'changed' WHERE id % 1000 = 1;
@@ -45,6 +45,8 @@ COMMITS = [
 QUERIES = [
     "SELECT * FROM sold ORDER BY id, name, many",
     "SELECT * FROM nested ORDER BY id",
+    "SELECT id, list[2], len(list) FROM nested WHERE id % 37 = 5 ORDER BY id",
+    "SELECT sum(len(list)), sum(list_sum(list)), count(list) FROM nested",
     "SELECT * FROM names ORDER BY name",
     "SELECT count(*), sum(price), min(many), max(day), count(DISTINCT name), sum(half) FROM sold",
     "SELECT id, price FROM sold WHERE name = 'name 7' AND id < 500 ORDER BY id",
