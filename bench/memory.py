@@ -51,15 +51,17 @@ def main() -> int:
     arguments = parser.parse_args()
 
     suite = SUITES[arguments.suite](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
-    default = parse_size(SMALLEST_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes or parse_size("2GB")
-    limit = arguments.memory_limit or default
     if arguments.cgroup:
-        limit = limit_of(arguments.cgroup)
-    # Within a group, the limit is the group's, and the slack a part of it.
-    allowed = limit if arguments.cgroup else limit + SLACK_BYTES
+        # The shell finds its limit itself; the slack is a part of the group's.
+        limit = allowed = limit_of(arguments.cgroup)
+        limit_words = []
+    else:
+        default = parse_size(SMALLEST_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes or parse_size("2GB")
+        limit = arguments.memory_limit or default
+        allowed = limit + SLACK_BYTES
+        limit_words = ["--memory-limit", f"{limit}B"]
     views = [f"CREATE VIEW {name} AS SELECT * FROM '{file}'" for name, file in suite.tables.items()]
-    command = [arguments.godwit, "--threads", str(arguments.threads), "--format", "csv"]
-    command += [] if arguments.cgroup else ["--memory-limit", f"{limit}B"]
+    command = [arguments.godwit, "--threads", str(arguments.threads), "--format", "csv", *limit_words]
     command += [word for view in views for word in ("-c", view)]
     print(f"{suite.name}: limit {limit / MIB:.0f} MiB, peaks up to {allowed / MIB:.0f} MiB\n")
     print(f"{'query':<18} seconds  peak MiB  median MiB")
@@ -88,11 +90,7 @@ def limit_of(cgroup: Path) -> int:
 
 def watch(command: list[str | Path], timeout_seconds: float, standard_input: str = "", cgroup: Path | None = None) -> Run:
     """Runs a command to its end, in a control group if one is given, and looks at its resident size meanwhile."""
-
-    def enter() -> None:
-        if cgroup:
-            (cgroup / "cgroup.procs").write_text(str(os.getpid()))
-
+    enter = (lambda: (cgroup / "cgroup.procs").write_text(str(os.getpid()))) if cgroup else None
     sampled, peak_bytes = [], 0
     own_bytes = peak_resident_bytes(os.getpid())
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
