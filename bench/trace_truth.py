@@ -129,25 +129,32 @@ def name_of(known: dict) -> str:
     return known["path"].rpartition(".")[2] if known["query"] is not None else known["path"]
 
 
-def true_shares(trace: dict, samples: list[dict], loads: np.ndarray) -> dict[str, float]:
+def true_shares(trace: dict, samples: list[dict], loads: np.ndarray, by_address: bool) -> dict[str, float]:
     """The share of each object in the loads of the memory that objects have."""
     totals: Counter[str] = Counter()
-    times = times_of(samples, loads)
+    if not by_address:
+        places, moments = marks_of(samples, loads)
+        times = np.interp(np.arange(len(loads)), places, moments)
     order = np.argsort(loads, kind="stable")
     ordered = loads[order]
     for known in trace["objects"]:
         for memory in known["ranges"]:
             first, end = np.searchsorted(ordered, [memory["address"], memory["address"] + memory["bytes"]])
+            if by_address:
+                totals[name_of(known)] += int(end - first)
+                continue
             # Other things may have been there before, and will be later.
             then = times[order[first:end]]
             until = np.inf if memory["until"] is None else memory["until"]
-            totals[name_of(known)] += int(((memory["from"] <= then) & (then < until)).sum())
+            # Between two marks, only the order of loads is known: an object may be as old as the mark before.
+            since = max((moment for moment in moments if moment <= memory["from"]), default=0)
+            totals[name_of(known)] += int(((since <= then) & (then < until)).sum())
     whole = sum(totals.values())
     return {name: count / whole for name, count in totals.items()}
 
 
-def times_of(samples: list[dict], loads: np.ndarray) -> np.ndarray:
-    """When loads were made, by the trace's clock: samples of addresses that were loaded from once tell it."""
+def marks_of(samples: list[dict], loads: np.ndarray) -> tuple[list[int], list[int]]:
+    """Places among the loads, and when they were made by the trace's clock: addresses that were loaded from once tell it."""
     addresses, positions, counts = np.unique(loads, return_index=True, return_counts=True)
     sampled, indices, repeats = np.unique(
         np.array([sample["address"] for sample in samples], dtype=np.uint64), return_index=True, return_counts=True
@@ -161,8 +168,7 @@ def times_of(samples: list[dict], loads: np.ndarray) -> np.ndarray:
     marks = [marks[i] for i in longest_increasing([position for _, position in marks])]
     if not marks:
         raise SystemExit("no sampled address was loaded from once: more rows would tell when loads were made")
-    places, moments = [position for _, position in marks], [moment for moment, _ in marks]
-    return np.interp(np.arange(len(loads)), places, moments)
+    return [position for _, position in marks], [moment for moment, _ in marks]
 
 
 def longest_increasing(values: list[int]) -> list[int]:
@@ -213,7 +219,7 @@ def truth(options: argparse.Namespace) -> None:
             shell.run(f"SET trace_threshold = {MARKS_THRESHOLD}; SET trace = '{path}';")
             shell.run(f"{QUERIES[query]};", keeps=True)
             shell.run("RESET trace;")
-            true = true_shares(footer(path), samples_of(options.godwit, path), shell.loads())
+            true = true_shares(footer(path), samples_of(options.godwit, path), shell.loads(), options.by_address)
             shell.close()
             for threshold in (1, 100, 1_000):
                 script = f"{SETTINGS} SET trace_threshold = {threshold};" + f"{QUERIES[query]};" * WARM_RUNS
@@ -239,6 +245,8 @@ def main() -> None:
     parser.add_argument("--godwit", type=Path, default=PROGRAM, help="the shell")
     parser.add_argument("--rows", type=int, default=ROWS, help="rows of the larger table")
     parser.add_argument("--queries", nargs="+", choices=list(QUERIES), default=list(QUERIES), help="which queries")
+    parser.add_argument("--by-address", action="store_true", help="count all loads of an object's addresses, whenever they were "
+                        "made: for queries in which too few addresses are read once to tell when")
     options = parser.parse_args()
     truth(options)
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use arrow_cast::display::array_value_to_string;
+use arrow_array::cast::AsArray;
 use godwit::{Database, Result};
 
 use crate::arguments::Limits;
@@ -27,8 +27,8 @@ pub fn setting(connection: &godwit::Connection, name: &str) -> Result<(String, S
     for batch in connection.query(&format!("SHOW {name}"))? {
         let batch = batch?;
         let field = |column: &str| {
-            let column = batch.column_by_name(column);
-            column.and_then(|column| array_value_to_string(column, 0).ok()).unwrap_or_default()
+            let texts = batch.column_by_name(column).and_then(|column| column.as_string_opt::<i32>());
+            texts.map(|texts| texts.value(0).to_owned()).unwrap_or_default()
         };
         shown = (field("value"), field("reason"));
     }

@@ -8,10 +8,9 @@ use arrow_schema::DataType;
 use godwit_common::{Error, Result, SqlState};
 use godwit_vector::kernels::arithmetic::unary;
 use godwit_vector::kernels::cast::{all_in, convert, divide_rounded, to_bool};
-use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
+use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector, from_arrow, in_layout, to_arrow};
 
 use crate::arithmetic::{scaled_up, shortened};
-use crate::arrow_cast::ArrowCast;
 use crate::expression::{Kernel, Operation};
 use crate::literal::Literal;
 use crate::{Expression, range};
@@ -83,7 +82,7 @@ pub(crate) fn compile(argument: Expression, to: &DataType, text: &str) -> Result
         }
         _ => {
             let output = ColumnType::new(to.clone(), argument.output().nullable)?;
-            Ok(Expression::strict(ArrowCast { from, to: to.clone() }, vec![argument], output))
+            Ok(Expression::strict(Relayout { from, to: to.clone() }, vec![argument], output))
         }
     }
 }
@@ -296,5 +295,23 @@ impl Kernel for DecimalToFloat {
                 _ => written(value).parse::<f64>().expect("a number"),
             }),
         })
+    }
+}
+
+/// A change between Arrow types of the same SQL values: files have others than expressions.
+struct Relayout {
+    from: DataType,
+    to: DataType,
+}
+
+impl Kernel for Relayout {
+    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
+        let vector = from_arrow(&in_layout(&to_arrow(&arguments[0], &self.from)?, &self.to)?)?;
+        let physical = PhysicalType::natural(&self.to)?;
+        Ok(if vector.physical() == physical || !physical.is_integer() { vector } else { convert(&vector, physical) })
+    }
+
+    fn can_fail(&self) -> bool {
+        true
     }
 }

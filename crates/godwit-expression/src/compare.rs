@@ -1,9 +1,9 @@
 //! Comparisons, ranges of integers, and tests for NULL and truth.
 
-use arrow_cast::can_cast_types;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::boolean::{is_null, is_value, not};
 use godwit_vector::kernels::compare::{self as kernels, Comparison};
+use godwit_vector::sql::sql_type;
 use godwit_vector::{ColumnType, Flat, PhysicalType, ValueRange, Vector};
 
 use crate::arithmetic::scaled_up;
@@ -66,7 +66,7 @@ fn nested_as_bytes(left: Expression, right: Expression, text: &str) -> Result<(E
     let (a, b) = (&left.output().logical, &right.output().logical);
     let right = if a.equals_datatype(b) {
         right
-    } else if is_nested(&left) && is_nested(&right) && can_cast_types(b, a) {
+    } else if is_nested(&left) && is_nested(&right) && sql_type(a)? == sql_type(b)? {
         cast::compile(right.clone(), a, text)?
     } else {
         return Err(Error::user(format!("{text} compares {a} and {b}"))

@@ -15,7 +15,6 @@
 #![forbid(unsafe_code)]
 
 mod arithmetic;
-mod arrow_cast;
 mod batch;
 mod bits;
 mod branches;

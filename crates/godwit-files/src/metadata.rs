@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use arrow_json::ReaderBuilder;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_io::Files;
 use godwit_memory::BufferManager;
 
-use crate::footer::{ParquetFile, guard};
+use crate::footer::ParquetFile;
 use crate::local::check_reachable;
+use crate::text::row_of_object;
 
 /// Memory for a JSON text and its decoded form, in multiples of the text's length.
 const DECODED_LENGTHS: usize = 4;
@@ -31,15 +31,6 @@ pub fn metadata_json(
     let Some(text) = entry.and_then(|entry| entry.value.as_deref()) else { return Ok(None) };
     let context = |error: Error| error.context(format!("{key} of {path}"));
     let _memory = memory.reserve(DECODED_LENGTHS * text.len(), MemoryTag::Reader).map_err(context)?;
-    let wrong = |what: String| Error::corrupt(format!("{path}: what it has under {key} is wrong: {what}"));
-    let row = guard(&file.bytes, || {
-        let decode = || {
-            let mut decoder = ReaderBuilder::new(schema).with_coerce_primitive(true).build_decoder()?;
-            let used = decoder.decode(text.as_bytes())?;
-            let row = if used == text.len() { decoder.flush()? } else { None };
-            Ok(row)
-        };
-        Ok(decode().map_err(|error: ArrowError| error.to_string()))
-    })?;
-    row.map_err(wrong)?.map(Some).ok_or_else(|| wrong("it is not a JSON object".to_owned()))
+    let row = row_of_object(text, &format!("{path}: what it has under {key} is wrong"), &schema);
+    row.map(Some).map_err(|error| Error::corrupt(error.message()))
 }

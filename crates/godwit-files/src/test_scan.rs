@@ -11,8 +11,8 @@ use godwit_pipeline::scan_filter::Conjunct;
 use godwit_pipeline::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest, SourceVerdict, Table};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Plan};
 use godwit_types::{SqlType, Value};
-use godwit_vector::sql::sql_type;
-use godwit_vector::to_arrow;
+use godwit_vector::sql::{Reader, arrow_type, sql_type};
+use godwit_vector::{from_arrow, in_layout, to_arrow};
 
 pub(crate) fn memory() -> BufferManager {
     BufferManager::new(BufferConfig::new(256 << 20)).unwrap()
@@ -37,9 +37,14 @@ pub(crate) fn query(chunk_rows: usize, workers: usize) -> Arc<QueryContext> {
 pub(crate) type Rows = Vec<Vec<String>>;
 
 pub(crate) fn printed(array: &ArrayRef) -> Vec<String> {
-    let options = arrow_cast::display::FormatOptions::new().with_null("NULL");
-    let formatter = arrow_cast::display::ArrayFormatter::try_new(array, &options).unwrap();
-    (0..array.len()).map(|row| formatter.value(row).to_string()).collect()
+    let ty = sql_type(array.data_type()).unwrap();
+    let array = in_layout(array, &arrow_type(&ty).unwrap()).unwrap();
+    let values = Reader::new(&from_arrow(&array).unwrap(), &ty).unwrap();
+    let text = |row| {
+        let mut text = String::new();
+        if values.write_text(row, &mut text).unwrap() { text } else { "NULL".to_owned() }
+    };
+    (0..array.len()).map(text).collect()
 }
 
 pub(crate) fn expected(batch: &RecordBatch, columns: &[usize], rows: &[usize]) -> Rows {

@@ -37,6 +37,11 @@ const QUEUE_BYTES_MAX: usize = 4 << 20;
 /// Bytes of strings that go into one batch, unless those of a single row are more.
 const BATCH_TEXT_BYTES: usize = 1 << 20;
 
+/// Bytes of strings per row from which rows are few and large. The reader converts those one by one: batches that workers
+/// allocate and the reader frees stay with the allocator until the worker calls it again, and a worker that waits for
+/// room in the queue doesn't.
+const LARGE_ROW_BYTES: usize = 64 << 10;
+
 /// How often a reader that waits for a batch checks whether the query is in line behind others whose results aren't
 /// read.
 const STALL_CHECK: Duration = Duration::from_millis(100);
@@ -255,8 +260,9 @@ impl SinkWorker for CollectWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
         let shared = &*self.0;
         let bytes_per_row = text_bytes(&chunk).div_ceil(chunk.len());
-        let (waiting, bytes) = match bytes_per_row * chunk.len() > QUEUE_BYTES_MAX {
-            true => (Waiting::Heavy { taken: 0, bytes_per_row, chunk: chunk.clone() }, bytes_per_row * chunk.len()),
+        let text_bytes = bytes_per_row * chunk.len();
+        let (waiting, bytes) = match text_bytes > QUEUE_BYTES_MAX || bytes_per_row > LARGE_ROW_BYTES {
+            true => (Waiting::Heavy { taken: 0, bytes_per_row, chunk: chunk.clone() }, text_bytes),
             false => {
                 let (batch, reservation) = shared.reserved_batch(&chunk)?;
                 let bytes = reservation.bytes();

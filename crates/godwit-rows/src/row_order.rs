@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use godwit_vector::{PhysicalType, StrView};
+use godwit_vector::kernels::compare::is_distinct;
+use godwit_vector::{PhysicalType, StrView, Vector};
 
 use crate::row_ptr::{RowPtr, prefetch};
 use crate::{RowLayout, Rows};
@@ -30,6 +31,7 @@ pub struct RowOrder {
 
 #[derive(Debug)]
 struct Key {
+    column: usize,
     physical: PhysicalType,
     offset: usize,
     /// Byte offset and bit number of the flag that is set if the value isn't NULL.
@@ -42,6 +44,7 @@ impl RowOrder {
     /// The order of rows of `layout` by `keys`, most significant first.
     pub fn new(layout: &Arc<RowLayout>, keys: Vec<RowOrderKey>) -> Self {
         let keys = keys.into_iter().map(|key| Key {
+            column: key.column,
             physical: layout.columns()[key.column],
             offset: layout.column_offset(key.column),
             validity: layout.validity_bit(key.column),
@@ -64,19 +67,25 @@ impl RowOrder {
         unsafe { self.compare(a.pointers()[a_position], b.pointers()[b_position]) }
     }
 
-    /// Tells a memory trace that each of these rows was compared with the one before it.
-    pub fn note_neighbours(&self, rows: Rows<'_>) {
+    /// Tells a memory trace that each of these rows, which hold the values of `columns`, was compared with the one before it.
+    pub fn note_neighbours(&self, rows: Rows<'_>, columns: &[Vector]) {
         self.check(rows.layout());
         godwit_trace::loads(|loads| {
-            let rows = rows.pointers();
+            let pointers = rows.pointers();
             let mut equal: Vec<usize> = (1..rows.len()).collect();
             for key in &self.keys {
                 for offset in [key.validity.0, key.offset] {
-                    let row = |load: usize| rows[equal[load / 2] - load % 2];
+                    let row = |load: usize| pointers[equal[load / 2] - load % 2];
                     loads.each(2 * equal.len(), |load| row(load).as_ptr().wrapping_add(offset));
                 }
-                // SAFETY: the rows are pinned, and of the layout of the order.
-                equal.retain(|&at| unsafe { key.compare(rows[at - 1], rows[at]) }.is_eq());
+                if equal.is_empty() {
+                    break;
+                }
+                // Not by the rows: comparing them again would double the loads that are told.
+                let values = &columns[key.column];
+                let pairs = rows.len() - 1;
+                let same = is_distinct(&values.slice(0, pairs), &values.slice(1, pairs), true).to_flat();
+                equal.retain(|&at| same.bools()[at - 1] == 1);
             }
         });
     }

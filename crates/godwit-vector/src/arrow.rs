@@ -135,10 +135,6 @@ fn bitmap_of(bits: &BooleanBuffer) -> Bitmap {
 /// guarantees that they fit.
 pub fn to_arrow(vector: &Vector, logical: &DataType) -> Result<ArrayRef> {
     let nulls = nulls_of(vector);
-    if let DataType::Dictionary(_, values) = logical {
-        let plain = to_arrow(vector, values)?;
-        return arrow_cast::cast(&plain, logical).map_err(|error| Error::internal(error.to_string()));
-    }
     let flat = vector.to_flat();
     macro_rules! primitive {
         ($arrow:ty, $native:ty) => {

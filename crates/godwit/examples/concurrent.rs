@@ -14,8 +14,7 @@ use std::io::{self, stdin};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use godwit::{Config, Connection, Database, Error, Result};
+use godwit::{ColumnReader, Config, Connection, Database, Error, Result};
 
 #[global_allocator]
 static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
@@ -71,15 +70,17 @@ fn answer(connection: &Connection, sql: &str) -> String {
 }
 
 fn rows(connection: &Connection, sql: &str) -> Result<Vec<String>> {
-    let options = FormatOptions::default();
+    let result = connection.query(sql)?;
+    let types = result.types()?;
     let mut rows = Vec::new();
-    for batch in connection.query(sql)? {
+    for batch in result {
         let batch = batch?;
-        let columns = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
-        let columns: Vec<_> =
-            columns.collect::<std::result::Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
-        let text = |row| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join(", ");
-        rows.extend((0..batch.num_rows()).map(text));
+        let columns = batch.columns().iter().zip(&types).map(|(array, ty)| ColumnReader::new(array, ty));
+        let columns: Vec<ColumnReader<'_>> = columns.collect::<Result<_>>()?;
+        for row in 0..batch.num_rows() {
+            let texts = columns.iter().map(|column| Ok(column.text(row)?.unwrap_or_default()));
+            rows.push(texts.collect::<Result<Vec<_>>>()?.join(", "));
+        }
     }
     Ok(rows)
 }

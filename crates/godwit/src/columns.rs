@@ -1,32 +1,152 @@
 //! Values of a result, for display.
 
-use arrow_array::ArrayRef;
+use std::iter::repeat_n;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
 use godwit_common::Result;
-use godwit_types::{SqlType, Value, format_value};
+use godwit_types::{SqlType, TimeZone, Value};
 use godwit_vector::from_arrow;
 use godwit_vector::sql::Reader;
 
-/// Reads the values of a batch's column as SQL values.
+/// Reads the values of a batch's column as SQL values, as text or as JSON.
+///
+/// A TIMESTAMP WITH TIME ZONE is written in the time zone of the array's type, which in results is the session's; within
+/// lists, structs and maps in UTC.
 pub struct ColumnReader<'t> {
     reader: Reader<'t>,
-    ty: &'t SqlType,
+    /// The time zone of moments.
+    zone: Option<TimeZone>,
 }
 
 impl<'t> ColumnReader<'t> {
     /// Creates a reader of an array of values of a type, as returned by
     /// [`QueryResult::types`](crate::QueryResult::types).
+    ///
+    /// # Errors
+    /// If the array's type has no SQL type, or a time zone that isn't known.
     pub fn new(array: &ArrayRef, ty: &'t SqlType) -> Result<Self> {
-        Ok(Self { reader: Reader::new(&from_arrow(array)?, ty)?, ty })
+        let zone = match (ty, array.data_type()) {
+            (SqlType::TimestampTz, DataType::Timestamp(_, Some(name))) => Some(TimeZone::named(name)?),
+            _ => None,
+        };
+        Ok(Self { reader: Reader::new(&from_arrow(array)?, ty)?, zone })
     }
 
     /// Returns the value in a row.
+    ///
+    /// # Errors
+    /// If it is none of the type: text that isn't UTF-8, a label that the ENUM lacks.
     pub fn value(&self, row: usize) -> Result<Value> {
         self.reader.value(row)
     }
 
-    /// Returns the value in a row as text, like a cast to VARCHAR; `None` for NULL. Instants are in UTC.
+    /// Returns the value in a row as [`write_text`](Self::write_text) writes it; `None` for NULL.
+    ///
+    /// # Errors
+    /// Those of [`value`](Self::value).
     pub fn text(&self, row: usize) -> Result<Option<String>> {
-        let value = self.value(row)?;
-        Ok((!value.is_null()).then(|| format_value(&value, self.ty)))
+        let mut text = String::new();
+        Ok(self.write_text(row, &mut text)?.then_some(text))
+    }
+
+    /// Appends the value in a row, like a cast to VARCHAR; writes nothing and returns false if it is NULL. Moments differ
+    /// from a cast: with fractions in groups of three digits, and with the minutes of the zone, `10:00:00.500+01:00`.
+    ///
+    /// # Errors
+    /// Those of [`value`](Self::value).
+    pub fn write_text(&self, row: usize, out: &mut String) -> Result<bool> {
+        let Some(zone) = &self.zone else { return self.reader.write_text(row, out) };
+        let Some((local, offset)) = self.moment(row, zone)? else { return Ok(false) };
+        out.push_str(&local);
+        if let Some((_, fraction)) = local.split_once('.') {
+            out.extend(repeat_n('0', fraction.len().next_multiple_of(3) - fraction.len()));
+        }
+        out.push_str(&offset);
+        Ok(true)
+    }
+
+    /// Appends the value in a row as JSON on one line, like `to_json`; NULL as `null`.
+    ///
+    /// # Errors
+    /// Those of [`value`](Self::value).
+    pub fn write_json(&self, row: usize, out: &mut String) -> Result<()> {
+        let Some(zone) = &self.zone else { return self.reader.write_json(row, out) };
+        match self.moment(row, zone)? {
+            Some((local, offset)) => out.extend(["\"", &local.replacen(' ', "T", 1), &offset, "\""]),
+            None => out.push_str("null"),
+        }
+        Ok(())
+    }
+
+    /// Returns the local time of a moment, and its offset from UTC with minutes; `None` for NULL.
+    fn moment(&self, row: usize, zone: &TimeZone) -> Result<Option<(String, String)>> {
+        let text = match zone.cast(&self.value(row)?, &SqlType::TimestampTz, &SqlType::Varchar)? {
+            Value::Text(text) => text,
+            _ => return Ok(None),
+        };
+        let at = text.rfind(['+', '-']).expect("a moment's text has an offset");
+        let (local, offset) = text.split_at(at);
+        // A cast omits minutes that are 0. An era may follow.
+        let (hours, rest) = offset.split_at("+00".len());
+        let minutes = if rest.starts_with(':') { "" } else { ":00" };
+        Ok(Some((local.to_owned(), format!("{hours}{minutes}{rest}"))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Database;
+
+    /// Returns text and JSON of the only value of a query in a session with a time zone.
+    fn shown(zone: &str, sql: &str) -> (Option<String>, String) {
+        let connection = Database::open(":memory:").unwrap().connect();
+        connection.execute(&format!("SET TimeZone = '{zone}'")).unwrap();
+        let mut result = connection.query(sql).unwrap();
+        let types = result.types().unwrap();
+        let batch = result.next().unwrap().unwrap();
+        let reader = ColumnReader::new(batch.column(0), &types[0]).unwrap();
+        let mut json = String::new();
+        reader.write_json(0, &mut json).unwrap();
+        (reader.text(0).unwrap(), json)
+    }
+
+    #[test]
+    fn moments_are_in_the_time_zone_of_the_session() {
+        for (zone, moment, text, json) in [
+            ("UTC", "2024-01-15 12:00:00", "2024-01-15 12:00:00+00:00", "2024-01-15T12:00:00+00:00"),
+            ("UTC", "2024-01-15 12:00:00.1234", "2024-01-15 12:00:00.123400+00:00", "2024-01-15T12:00:00.1234+00:00"),
+            ("UTC", "0044-03-15 12:00:00 BC", "0044-03-15 12:00:00+00:00 BC", "0044-03-15T12:00:00+00:00 BC"),
+            ("Europe/Berlin", "2024-07-16 01:30:00", "2024-07-16 01:30:00+02:00", "2024-07-16T01:30:00+02:00"),
+            ("Asia/Kolkata", "2024-07-01 05:30:00", "2024-07-01 05:30:00+05:30", "2024-07-01T05:30:00+05:30"),
+            (
+                "America/New_York",
+                "2024-01-15 07:00:00.5",
+                "2024-01-15 07:00:00.500-05:00",
+                "2024-01-15T07:00:00.5-05:00",
+            ),
+        ] {
+            let expected = (Some(text.to_owned()), format!("\"{json}\""));
+            assert_eq!(shown(zone, &format!("SELECT TIMESTAMPTZ '{moment}'")), expected, "{zone}");
+        }
+        assert_eq!(shown("Europe/Berlin", "SELECT NULL::TIMESTAMPTZ"), (None, "null".to_owned()));
+        let within = (Some("[2024-07-15 23:30:00+00]".to_owned()), "[\"2024-07-15T23:30:00+00:00\"]".to_owned());
+        assert_eq!(shown("Europe/Berlin", "SELECT [TIMESTAMPTZ '2024-07-16 01:30:00']"), within);
+    }
+
+    #[test]
+    fn other_values_are_as_in_sql() {
+        for (sql, text, json) in [
+            ("1.50", "1.50", "1.50"),
+            ("'a\"b'", "a\"b", "\"a\\\"b\""),
+            ("[1, NULL]", "[1, NULL]", "[1,null]"),
+            ("{'a': 'x y'}", "{'a': x y}", "{\"a\":\"x y\"}"),
+            ("'{\"a\": [1]}'::JSON", "{\"a\": [1]}", "{\"a\": [1]}"),
+            ("TIMESTAMP '2024-01-15 12:00:00.5'", "2024-01-15 12:00:00.5", "\"2024-01-15T12:00:00.5\""),
+        ] {
+            assert_eq!(shown("UTC", &format!("SELECT {sql}")), (Some(text.to_owned()), json.to_owned()));
+        }
+        assert_eq!(shown("UTC", "SELECT NULL"), (None, "null".to_owned()));
     }
 }

@@ -1,8 +1,13 @@
 //! Databases in files that are attached to another one.
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use std::path::Path;
 
 use godwit::{Config, Connection, Database};
+
+use texts::texts;
 
 fn open(path: &Path) -> Connection {
     Database::open_with(path, Config { threads: Some(2), ..Config::default() })
@@ -14,7 +19,7 @@ fn open(path: &Path) -> Connection {
 fn value(connection: &Connection, sql: &str) -> String {
     let batches: Vec<_> = connection.query(sql).unwrap().collect::<Result<_, _>>().unwrap();
     let batch = batches.iter().find(|batch| batch.num_rows() > 0).expect("there is a row");
-    arrow_cast::display::array_value_to_string(batch.column(0), 0).unwrap()
+    texts(batch, "").remove(0).remove(0)
 }
 
 fn error(connection: &Connection, sql: &str) -> String {

@@ -1,14 +1,18 @@
 //! Workers in partitions of a simulated cache.
 #![cfg(all(target_os = "linux", feature = "cache-partitioning"))]
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use arrow_cast::display::array_value_to_string;
 use godwit::{Call, Config, Connection, Database, DebugOptions, Imitation};
 use tempfile::TempDir;
+
+use texts::texts;
 
 const WAYS: u32 = 20;
 const EPERM: i32 = 1;
@@ -47,16 +51,8 @@ fn assert_groups_go(machine: &Imitation) {
 }
 
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
-    let mut rows = Vec::new();
-    for batch in connection.query(sql).unwrap() {
-        let batch = batch.unwrap();
-        let row = |row| {
-            let values = batch.columns().iter().map(|column| array_value_to_string(column, row).unwrap());
-            values.collect::<Vec<_>>().join(" | ")
-        };
-        rows.extend((0..batch.num_rows()).map(row));
-    }
-    rows
+    let rows = connection.query(sql).unwrap().flat_map(|batch| texts(&batch.unwrap(), ""));
+    rows.map(|row| row.join(" | ")).collect()
 }
 
 /// Returns the groups that threads were moved to since the last call, by the ends of their names.

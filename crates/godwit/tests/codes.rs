@@ -1,8 +1,13 @@
 //! Groups, joins, sorts and windows on the codes of text columns: what plans show, and that codes are spilled.
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use godwit::{Config, Connection, Database};
+
+use texts::texts;
 
 /// Number of distinct names: too many for a direct array of strings, and enough for codes of both 16 and 32 bits.
 const NAMES: u64 = 50_000;
@@ -21,18 +26,7 @@ fn plan(connection: &Connection, sql: &str) -> String {
 
 /// Returns the rows as text.
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
-    let options = arrow_cast::display::FormatOptions::default();
-    let of_batch = |batch: &RecordBatch| {
-        let columns: Vec<_> = batch.columns().iter().map(|column| column.as_ref()).collect();
-        let formatters: Vec<_> = columns
-            .iter()
-            .map(|column| arrow_cast::display::ArrayFormatter::try_new(*column, &options).unwrap())
-            .collect();
-        let row =
-            |row: usize| formatters.iter().map(|values| values.value(row).to_string()).collect::<Vec<_>>().join("|");
-        (0..batch.num_rows()).map(row).collect::<Vec<_>>()
-    };
-    run(connection, sql).iter().flat_map(of_batch).collect()
+    run(connection, sql).iter().flat_map(|batch| texts(batch, "")).map(|row| row.join("|")).collect()
 }
 
 fn make_tables(connection: &Connection, rows: u64) {

@@ -1,10 +1,14 @@
 //! Columns keep their SQL types through the log, through checkpoints, and in a file that is reopened.
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use std::fs;
 use std::path::Path;
 
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use godwit::{Config, Connection, Database};
+
+use texts::texts;
 
 const MAKE: &str = "
     CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
@@ -30,7 +34,7 @@ const TYPES: [&str; 10] = [
 ];
 
 const ROWS: [&str; 3] = [
-    "1 happy 6ba7b810-9dad-11d1-80b4-00c04fd430c8 [1] 10 {sad: 1} -1 [happy, sad] happy happy",
+    "1 happy 6ba7b810-9dad-11d1-80b4-00c04fd430c8 [1] 10 {sad=1} -1 [happy, sad] happy happy",
     "2 ok ? ? ? ? ? ? ok ok",
     "3 sad ? ? ? ? ? ? sad sad",
 ];
@@ -41,15 +45,8 @@ fn open(path: &Path) -> Connection {
 
 /// Returns the rows of a query, values separated by blanks, NULL as `?`.
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
-    let options = FormatOptions::new().with_null("?");
-    let batches = connection.query(sql).unwrap().map(|batch| batch.unwrap());
-    let rows = batches.flat_map(|batch| {
-        let columns: Vec<_> =
-            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
-        let row = |row| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join(" ");
-        (0..batch.num_rows()).map(row).collect::<Vec<_>>()
-    });
-    rows.collect()
+    let rows = connection.query(sql).unwrap().flat_map(|batch| texts(&batch.unwrap(), "?"));
+    rows.map(|row| row.join(" ")).collect()
 }
 
 /// Checks that the table is as it was created, and works.

@@ -1,9 +1,14 @@
 //! COMMENT ON is stored like other definitions: in the log, and in checkpoints.
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use godwit::{Connection, Database};
+
+use texts::texts;
 
 fn open(path: &Path) -> Connection {
     Database::open(path).expect("the file can be opened").connect()
@@ -13,13 +18,7 @@ fn open(path: &Path) -> Connection {
 fn comments(connection: &Connection) -> Vec<String> {
     let sql = "SELECT concat_ws(' ', object_name, object_type, column_name, comment) FROM information_schema.comments
                ORDER BY 1";
-    let mut lines = Vec::new();
-    for batch in connection.query(sql).unwrap() {
-        let batch = batch.unwrap();
-        let text = |row| arrow_cast::display::array_value_to_string(batch.column(0), row).unwrap();
-        lines.extend((0..batch.num_rows()).map(text));
-    }
-    lines
+    connection.query(sql).unwrap().flat_map(|batch| texts(&batch.unwrap(), "").concat()).collect()
 }
 
 /// Copies a database as it would be if the process ended now.

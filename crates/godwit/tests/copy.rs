@@ -1,12 +1,16 @@
 //! `COPY … TO` as seen by a host program: the files' content, what remains after failures, and memory use.
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use godwit::{Config, Connection, Database, DebugOptions, DiskFault, ErrorKind, Files, ReadFault, ReadFaults};
 use godwit::{Result, SimulatedDisk};
+
+use texts::texts;
 
 fn connect(memory_limit: &str, threads: usize) -> Connection {
     let config = Config::default().with_memory_limit(memory_limit).unwrap().with_threads(threads).unwrap();
@@ -27,11 +31,7 @@ fn rows(connection: &Connection, sql: &str) -> Vec<Vec<String>> {
 fn try_rows(connection: &Connection, sql: &str) -> Result<Vec<Vec<String>>> {
     let mut rows = Vec::new();
     for batch in connection.query(sql)? {
-        let batch: RecordBatch = batch?;
-        let text = |column: usize, row| arrow_cast::display::array_value_to_string(batch.column(column), row).unwrap();
-        rows.extend(
-            (0..batch.num_rows()).map(|row| (0..batch.num_columns()).map(|column| text(column, row)).collect()),
-        );
+        rows.extend(texts(&batch?, ""));
     }
     Ok(rows)
 }

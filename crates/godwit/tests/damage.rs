@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Decimal128Type, Int64Type};
 use godwit::{Config, Connection, Database, ErrorKind, Result};
 
 const DAMAGES: u64 = 150;
@@ -38,10 +38,10 @@ fn rows(from: i64, count: i64) -> String {
 fn state(connection: &Connection) -> Result<Option<i64>> {
     let Some(batch) = connection.query(QUERY)?.next() else { return Ok(None) };
     let batch = batch?;
-    let sum = arrow_cast::cast(batch.column(1), &arrow_schema::DataType::Int64).expect("the sum is small");
     let value = |index: usize| batch.column(index).as_primitive::<Int64Type>().value(0);
     let (count, wrong) = (value(0), value(2));
-    let is_right = wrong == 0 && sum.as_primitive::<Int64Type>().value(0) == (0..count).sum::<i64>();
+    let sum = batch.column(1).as_primitive::<Decimal128Type>().value(0);
+    let is_right = wrong == 0 && sum == (0..i128::from(count)).sum();
     Ok(is_right.then_some(count))
 }
 

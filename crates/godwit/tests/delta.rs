@@ -1,6 +1,9 @@
 //! Text in deltas: codes of values added since row groups were made, compared with a plain model, for readers of any
 //! age.
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,9 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use godwit::{Config, Connection, Database};
 use proptest::prelude::*;
+
+use texts::texts;
 
 type Row = (i64, Option<String>);
 
@@ -64,15 +68,7 @@ fn run(connection: &Connection, sql: &str) -> Vec<RecordBatch> {
 
 /// Returns the rows as text, with NULL as `?`.
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
-    let options = FormatOptions::default().with_null("?");
-    let of_batch = |batch: &RecordBatch| {
-        let columns = batch.columns().iter();
-        let columns: Vec<_> =
-            columns.map(|column| ArrayFormatter::try_new(column.as_ref(), &options).unwrap()).collect();
-        let row = |row: usize| columns.iter().map(|values| values.value(row).to_string()).collect::<Vec<_>>().join("|");
-        (0..batch.num_rows()).map(row).collect::<Vec<_>>()
-    };
-    run(connection, sql).iter().flat_map(of_batch).collect()
+    run(connection, sql).iter().flat_map(|batch| texts(batch, "?")).map(|row| row.join("|")).collect()
 }
 
 fn shown(text: &Option<String>) -> &str {

@@ -1,6 +1,9 @@
 //! Whole queries on a disk that fails, with memory that runs out, and in a process that is killed: the error says what
 //! happened, no wrong rows are returned, nothing is left behind, and the same connection answers the next query.
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
@@ -12,6 +15,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use godwit::{Config, Connection, Database, DebugOptions, ErrorKind, Fault, Result, SimulatedFiles};
 use godwit::{MemoryStatistics, ReadFault, ReadFaults, RequestFaults};
 use parquet::arrow::ArrowWriter;
+
+use texts::texts;
 
 /// Statements of all kinds, each with a result of one row. `$folder` is the folder for files.
 const STATEMENTS: [(&str, &str); 7] = [
@@ -113,10 +118,7 @@ fn config(threads: usize) -> Config {
 fn rows(connection: &Connection, sql: &str) -> Result<Vec<String>> {
     let mut rows = Vec::new();
     for batch in connection.query(sql)? {
-        let batch = batch?;
-        let text = |column: &ArrayRef, row| arrow_cast::display::array_value_to_string(column, row).unwrap();
-        let row = |row| batch.columns().iter().map(|column| text(column, row)).collect::<Vec<_>>().join("|");
-        rows.extend((0..batch.num_rows()).map(row));
+        rows.extend(texts(&batch?, "").iter().map(|row| row.join("|")));
     }
     Ok(rows)
 }

@@ -1,9 +1,13 @@
 //! The functions' own examples, run in the engine, and the reference generated from them.
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use std::path::Path;
 
-use arrow_array::cast::AsArray;
 use godwit::{Config, Connection, Database};
+
+use texts::texts;
 
 fn connection() -> Connection {
     Database::open(":memory:").unwrap().connect()
@@ -13,14 +17,7 @@ fn connection() -> Connection {
 fn shown(connection: &Connection, expression: &str) -> String {
     let rows = connection.query(&format!("SELECT ({expression})::VARCHAR")).and_then(|mut rows| rows.next().unwrap());
     match rows {
-        Ok(batch) => {
-            let column = arrow_cast::cast(batch.column(0), &arrow_schema::DataType::Utf8).unwrap();
-            if arrow_array::Array::is_null(&column, 0) {
-                "NULL".to_owned()
-            } else {
-                column.as_string::<i32>().value(0).to_owned()
-            }
-        }
+        Ok(batch) => texts(&batch, "NULL").remove(0).remove(0),
         Err(error) => format!("error: {}", error.message()),
     }
 }

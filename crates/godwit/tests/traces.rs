@@ -1,16 +1,19 @@
 //! Memory traces as seen by SQL: hand-made files, and the results of the analyses.
 
+#[path = "support/texts.rs"]
+mod texts;
+
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt64Array};
-use arrow_schema::DataType;
 use godwit::{Connection, Database};
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+
+use texts::texts;
 
 const ONE_IN: i64 = 10;
 const PAGE: i64 = 4096;
@@ -91,24 +94,11 @@ fn rows(connection: &Connection, sql: &str) -> String {
 
 fn try_rows(connection: &Connection, sql: &str) -> Result<String, String> {
     let sql = sql.replace("TRACE", "getvariable('trace')");
-    let shown = |batch: RecordBatch| {
-        let columns: Vec<ArrayRef> =
-            batch.columns().iter().map(|column| arrow_cast::cast(column, &DataType::Utf8).unwrap()).collect();
-        let value = |row: usize| {
-            move |column: &ArrayRef| match column.is_null(row) {
-                true => "NULL".to_owned(),
-                false => column.as_string::<i32>().value(row).to_owned(),
-            }
-        };
-        (0..batch.num_rows())
-            .map(|row| columns.iter().map(value(row)).collect::<Vec<_>>().join("|"))
-            .collect::<Vec<_>>()
-            .join("\n")
-    };
     let result = connection.query(&sql).map_err(|error| error.message().to_owned())?;
     let batches: Result<Vec<_>, _> = result.collect();
     let batches = batches.map_err(|error| error.message().to_owned())?;
-    Ok(batches.into_iter().map(shown).collect::<Vec<_>>().join("\n"))
+    let rows = batches.iter().flat_map(|batch| texts(batch, "NULL"));
+    Ok(rows.map(|row| row.join("|")).collect::<Vec<_>>().join("\n"))
 }
 
 #[test]

@@ -1,72 +1,78 @@
-//! JSON, batch by batch: one array, or one object per line. NULLs are written explicitly, so that all objects have all
-//! keys.
+//! JSON, batch by batch: one array, or one object per line. Values are those of `to_json`. NULLs are written explicitly,
+//! so that all objects have all keys.
 
-use std::sync::Arc;
+use arrow_array::RecordBatch;
+use godwit::Result;
+use godwit_types::write_json_string;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use arrow_json::WriterBuilder;
-use arrow_json::writer::{JsonArray, JsonFormat, LineDelimited, Writer};
-use arrow_schema::{DataType, Field, Schema};
-use godwit::{ColumnReader, Error, Result, SqlType};
+use super::cells::Cells;
+use super::{Columns, Renderer};
 
-use super::{Columns, Renderer, unsupported};
-
-pub(super) struct JsonRenderer<F: JsonFormat> {
+pub(super) struct JsonRenderer {
     columns: Columns,
-    /// Writes to its own vector, which is emptied after each batch.
-    writer: Writer<Vec<u8>, F>,
-    /// Text after the last row.
-    end: &'static str,
+    /// Text before each column's value.
+    keys: Vec<String>,
+    frame: Frame,
+    has_rows: bool,
 }
 
-impl JsonRenderer<JsonArray> {
+/// Text around objects.
+struct Frame {
+    /// Before the first one.
+    open: &'static str,
+    between: &'static str,
+    /// After each one, at once, so that who reads lines doesn't wait for the next.
+    behind: &'static str,
+    /// After the last one.
+    close: &'static str,
+}
+
+const ARRAY: Frame = Frame { open: "[", between: ",", behind: "", close: "]\n" };
+const LINES: Frame = Frame { open: "", between: "", behind: "\n", close: "" };
+
+impl JsonRenderer {
     pub(super) fn array(columns: Columns) -> Self {
-        Self { columns, writer: builder().build(Vec::new()), end: "\n" }
+        Self::new(columns, ARRAY)
     }
-}
 
-impl JsonRenderer<LineDelimited> {
     pub(super) fn lines(columns: Columns) -> Self {
-        Self { columns, writer: builder().build(Vec::new()), end: "" }
+        Self::new(columns, LINES)
+    }
+
+    fn new(columns: Columns, frame: Frame) -> Self {
+        let key = |(at, name): (usize, &String)| {
+            let mut key = String::from(if at == 0 { "" } else { "," });
+            write_json_string(&mut key, name);
+            key + ":"
+        };
+        Self { keys: columns.names.iter().enumerate().map(key).collect(), columns, frame, has_rows: false }
     }
 }
 
-fn builder() -> WriterBuilder {
-    WriterBuilder::new().with_explicit_nulls(true)
-}
-
-impl<F: JsonFormat> Renderer for JsonRenderer<F> {
+impl Renderer for JsonRenderer {
     fn batch(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        let batch = with_texts(batch, &self.columns.types)?;
-        self.writer.write(&batch).map_err(unsupported)?;
-        out.append(self.writer.get_mut());
+        let cells = Cells::of(batch, &self.columns)?;
+        let mut text = String::new();
+        for row in 0..batch.num_rows() {
+            text.push_str(if self.has_rows { self.frame.between } else { self.frame.open });
+            self.has_rows = true;
+            text.push('{');
+            for (column, key) in self.keys.iter().enumerate() {
+                text.push_str(key);
+                cells.write_json(column, row, &mut text)?;
+            }
+            text.push('}');
+            text.push_str(self.frame.behind);
+        }
+        out.extend_from_slice(text.as_bytes());
         Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        self.writer.finish().map_err(unsupported)?;
-        out.append(self.writer.get_mut());
-        out.extend_from_slice(self.end.as_bytes());
+        if !self.has_rows {
+            out.extend_from_slice(self.frame.open.as_bytes());
+        }
+        out.extend_from_slice(self.frame.close.as_bytes());
         Ok(())
     }
-}
-
-/// Returns the batch with text in place of intervals: Arrow's text for them isn't SQL's.
-fn with_texts(batch: &RecordBatch, types: &[SqlType]) -> Result<RecordBatch> {
-    if !types.contains(&SqlType::Interval) {
-        return Ok(batch.clone());
-    }
-    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = Default::default();
-    for ((field, array), ty) in batch.schema().fields().iter().zip(batch.columns()).zip(types) {
-        if *ty != SqlType::Interval {
-            fields.push(field.as_ref().clone());
-            arrays.push(array.clone());
-            continue;
-        }
-        let reader = ColumnReader::new(array, ty)?;
-        let texts = (0..array.len()).map(|row| reader.text(row)).collect::<Result<StringArray>>()?;
-        fields.push(Field::new(field.name(), DataType::Utf8, true));
-        arrays.push(Arc::new(texts));
-    }
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| Error::internal(error.to_string()))
 }

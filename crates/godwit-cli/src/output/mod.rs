@@ -23,9 +23,8 @@ pub use columns::Columns;
 pub use parts::light_parts;
 
 use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
 use clap::ValueEnum;
-use godwit::{Error, Result};
+use godwit::Result;
 
 use delimited::Dialect;
 
@@ -140,9 +139,4 @@ pub trait Renderer {
 /// Creates a renderer of INSERT statements with several rows each, for a table whose name is given as SQL.
 pub fn insert_renderer(columns: Columns, table: &str) -> Box<dyn Renderer> {
     Box::new(insert::InsertRenderer::in_pieces(columns, table))
-}
-
-/// Converts errors of the Arrow writers, which fail on types that a format can't express.
-fn unsupported(error: ArrowError) -> Error {
-    Error::unsupported(format!("this result in this format: {error}")).with_hint("choose another format with .mode")
 }

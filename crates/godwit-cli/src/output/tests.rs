@@ -204,3 +204,17 @@ fn every_format_writes_every_type() {
          \"\"<\"\"}\",,\"東京\n\t\"\"'\"\n"
     );
 }
+
+#[test]
+fn json_has_the_values_of_to_json() {
+    let connection = Database::open(":memory:").unwrap().connect();
+    let everything = [
+        r#"{"l":[1,null],"s":{"a":"x'y","b":[1]},"m":{"k":"v|w"},"i":"1 month 2 days 00:00:03.5","b":"\\x00ff","#,
+        r#""t":"10:11:12.5","tz":"2020-01-01T00:00:00+00:00","bits":"101","h":1,"ll":[["a,b",null,"NULL",""]],"#,
+        r#""u":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","j":{"a": "<"},"n":null,"text":"東京\n\t\"'"}"#,
+        "\n",
+    ];
+    assert_eq!(of_query(&connection, EVERYTHING, Format::JsonLines), everything.concat());
+    let floats = "SELECT 'NaN'::DOUBLE AS \"a\"\"b\", '-inf'::REAL AS c, 1e300 AS d";
+    assert_eq!(of_query(&connection, floats, Format::Json), "[{\"a\\\"b\":\"NaN\",\"c\":\"-inf\",\"d\":1e300}]\n");
+}

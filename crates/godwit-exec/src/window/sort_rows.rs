@@ -148,8 +148,8 @@ impl PagedBuilder {
             self.partitions.push(starts(&plan.partition_order));
             self.peers.push(starts(&plan.order));
         }
-        plan.partition_order.note_neighbours(rows);
-        plan.order.note_neighbours(rows);
+        plan.partition_order.note_neighbours(rows, columns);
+        plan.order.note_neighbours(rows, columns);
         if let Some(last) = rows.len().checked_sub(1) {
             self.last.clear();
             self.last.push(rows, last);

@@ -15,7 +15,7 @@ use godwit_scalar::{Kernel as VectorKernel, Work};
 use godwit_types::calendar::MICROS_PER_DAY;
 use godwit_types::{SqlType, Value};
 use godwit_vector::sql::{arrow_type, column_type, sql_type};
-use godwit_vector::{Flat, Vector, from_arrow};
+use godwit_vector::{Flat, Vector, from_arrow, in_layout};
 
 use super::rows::RowFunction;
 use super::{Compiler, comparisons, conform, text_of};
@@ -152,9 +152,8 @@ impl Kernel for FieldOf {
 fn taken(array: &ArrayRef, rows: &UInt32Array) -> Result<Vector> {
     let taken = arrow_select::take::take(array, rows, None).map_err(|error| Error::internal(error.to_string()))?;
     let logical = arrow_type(&sql_type(array.data_type())?)?;
-    let taken = match *taken.data_type() == logical || matches!(logical, DataType::Null) {
-        true => taken,
-        false => arrow_cast::cast(&taken, &logical).map_err(|error| Error::internal(error.to_string()))?,
-    };
-    from_arrow(&taken)
+    match logical {
+        DataType::Null => from_arrow(&taken),
+        logical => from_arrow(&in_layout(&taken, &logical)?),
+    }
 }

@@ -145,47 +145,46 @@ impl Cast<'_> {
 
     /// Rounds half to even for integers; for decimals, the shortest text of the float is rounded half away from zero.
     fn exact_of_float(&self, argument: Expression) -> Result<Expression> {
-        const BEYOND: f64 = (1u128 << 127) as f64;
         let limit = exact_limit(self.to).expect("an integer or decimal");
-        let inside = move |value: i128| (limit.min <= value && value <= limit.max).then_some(value);
-        let whole = |value: f64| (-BEYOND..BEYOND).contains(&value).then_some(value as i128);
         let cast = match self.to {
-            SqlType::Decimal { scale, .. } => {
-                let factor = 10f64.powi(i32::from(*scale));
-                let (from, to) = (self.from.clone(), self.to.clone());
-                let precision = if from == SqlType::Real { f64::from(f32::EPSILON) } else { f64::EPSILON };
-                self.checked(argument, Some(limit), true, move |value: f64| {
-                    let scaled = value * factor;
-                    // The product is off by a few units in the last place, which matters only next to a half.
-                    let from_half = (scaled.fract().abs() - 0.5).abs();
-                    if from_half > 4.0 * precision * scaled.abs() {
-                        return inside(whole(scaled.round())?);
-                    }
-                    match cast_value(&Value::Float(value), &from, &to) {
-                        Ok(Value::Integer(value)) => Some(value),
-                        _ => None,
-                    }
-                })
-            }
-            _ => {
-                let natural = column_type(self.to, true)?.physical;
-                let held = ValueRange::of_type(natural).expect("an integer type");
-                // Wide arithmetic isn't needed where the limits, powers of two, are exact in DOUBLE.
-                let (least, beyond) = (limit.min as f64, limit.max as f64 + 1.0);
-                let rounded = move |value: f64| {
-                    let rounded = value.round_ties_even();
-                    (least..beyond).contains(&rounded).then_some(rounded)
-                };
-                if range::contains(ValueRange::of_type(PhysicalType::I32).expect("an integer type"), held) {
-                    self.checked(argument, Some(limit), true, move |value| rounded(value).map(|whole| whole as i32))
-                } else if natural == PhysicalType::I64 && held == limit {
-                    self.checked(argument, Some(limit), true, move |value| rounded(value).map(|whole| whole as i64))
-                } else {
-                    self.checked(argument, Some(limit), true, move |value: f64| inside(whole(value.round_ties_even())?))
-                }
-            }
+            SqlType::Decimal { scale, .. } => self.decimal_of_float(argument, *scale, limit),
+            _ => self.integer_of_float(argument, limit),
         };
         self.narrowed(&cast?)
+    }
+
+    fn decimal_of_float(&self, argument: Expression, scale: u8, limit: ValueRange) -> Result<Expression> {
+        let factor = 10f64.powi(i32::from(scale));
+        let (from, to) = (self.from.clone(), self.to.clone());
+        let precision = if from == SqlType::Real { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        self.checked(argument, Some(limit), true, move |value: f64| {
+            let scaled = value * factor;
+            // The product is off by a few units in the last place, which matters only next to a half.
+            let from_half = (scaled.fract().abs() - 0.5).abs();
+            if from_half > 4.0 * precision * scaled.abs() {
+                return whole_inside(scaled.round(), limit);
+            }
+            match cast_value(&Value::Float(value), &from, &to) {
+                Ok(Value::Integer(value)) => Some(value),
+                _ => None,
+            }
+        })
+    }
+
+    /// Computes as narrowly as the limits allow, where they, powers of two, are exact in DOUBLE.
+    fn integer_of_float(&self, argument: Expression, limit: ValueRange) -> Result<Expression> {
+        let (least, beyond) = (limit.min as f64, limit.max as f64 + 1.0);
+        let rounded = move |value: f64| {
+            let rounded = value.round_ties_even();
+            (least..beyond).contains(&rounded).then_some(rounded)
+        };
+        if limit.fits(PhysicalType::I32) {
+            self.checked(argument, Some(limit), true, move |value| rounded(value).map(|whole| whole as i32))
+        } else if limit.fits(PhysicalType::I64) {
+            self.checked(argument, Some(limit), true, move |value| rounded(value).map(|whole| whole as i64))
+        } else {
+            self.checked(argument, Some(limit), true, move |value: f64| whole_inside(value.round_ties_even(), limit))
+        }
     }
 
     fn midnight(&self, argument: Expression) -> Result<Expression> {
@@ -350,6 +349,13 @@ impl Kernel for Read {
     fn can_fail(&self) -> bool {
         !self.is_lenient
     }
+}
+
+/// Returns a whole number as an integer, if it is inside the limit.
+fn whole_inside(number: f64, limit: ValueRange) -> Option<i128> {
+    const BEYOND: f64 = (1u128 << 127) as f64;
+    let value = (-BEYOND..BEYOND).contains(&number).then_some(number as i128)?;
+    (limit.min <= value && value <= limit.max).then_some(value)
 }
 
 /// Returns the integer if the text consists of just a sign and a few digits.

@@ -19,7 +19,7 @@ use godwit_plan::{ColumnId, Expr, ExprKind};
 use godwit_scalar::{Room, Work};
 use godwit_types::SqlType;
 use godwit_vector::sql::{arrow_type, column_type};
-use godwit_vector::{CHUNK_ROWS, Chunk, Data, Flat, Vector, from_arrow, to_arrow};
+use godwit_vector::{CHUNK_ROWS, Chunk, Data, Flat, Vector, from_arrow, in_layout, to_arrow};
 
 use super::reduce::ReduceCall;
 use super::{Compiler, Layout};
@@ -224,10 +224,7 @@ impl LambdaCall {
             true => arrow_array::new_empty_array(field.data_type()),
             false => arrow_select::concat::concat(&arrays).map_err(|error| internal(&error))?,
         };
-        let elements = match elements.data_type() == field.data_type() {
-            true => elements,
-            false => arrow_cast::cast(&elements, field.data_type()).map_err(|error| internal(&error))?,
-        };
+        let elements = in_layout(&elements, field.data_type())?;
         let field: Arc<Field> = field;
         let offsets = OffsetBuffer::from_lengths(lengths.iter().copied());
         let lists = arrow_array::ListArray::try_new(field, offsets, elements, Some(valid));

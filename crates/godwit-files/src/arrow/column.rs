@@ -14,13 +14,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type};
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field};
 use godwit_common::{Error, Result};
 use godwit_memory::{Object, Reservation};
 use godwit_trace::{Place, VECTOR_BYTES};
-use godwit_vector::{Vector, from_arrow, from_arrow_codes};
+use godwit_vector::{Vector, from_arrow, from_arrow_codes, in_layout};
 
 use super::dictionary::Entries;
 use super::file::{Extent, dictionary_id};
@@ -41,14 +40,14 @@ pub(super) struct ColumnValues {
     /// The dictionary entries, if the column has codes.
     entries: Option<Arc<Entries>>,
     /// The type of the values, if it differs from the stored one.
-    cast_to: Option<DataType>,
+    shown_as: Option<DataType>,
 }
 
 impl ColumnValues {
     pub(super) fn new(array: ArrayRef, entries: Option<Arc<Entries>>) -> Self {
         let shown = plain(array.data_type());
-        let cast_to = (entries.is_none() && shown != *array.data_type()).then_some(shown);
-        Self { array, entries, cast_to }
+        let shown_as = (entries.is_none() && shown != *array.data_type()).then_some(shown);
+        Self { array, entries, shown_as }
     }
 
     /// Tells a memory trace where the values are, and that all of them were read. Their buffers are consecutive in the
@@ -86,8 +85,8 @@ impl ColumnValues {
     /// Returns some rows, or those of them at `selected`.
     pub(super) fn vector(&self, rows: Range<usize>, selected: Option<&[u32]>) -> Result<Vector> {
         let mut array = self.array.slice(rows.start, rows.len());
-        if let Some(shown) = &self.cast_to {
-            array = cast(&array, shown)?;
+        if let Some(shown) = &self.shown_as {
+            array = in_layout(&array, shown)?;
         }
         let vector = match &self.entries {
             Some(entries) => from_arrow_codes(&array, &entries.dictionary)?,
@@ -102,12 +101,6 @@ impl ColumnValues {
             _ => vector,
         })
     }
-}
-
-/// Casts values to another type; fails for values that don't fit.
-pub(super) fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(array, to, &options).map_err(|error| Error::corrupt(error.to_string()))
 }
 
 /// Reads the arrays of a batch in file order.

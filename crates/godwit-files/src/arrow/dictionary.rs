@@ -9,10 +9,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
-use godwit_vector::{Dictionary, PhysicalType, StrView, from_arrow};
+use godwit_vector::{Dictionary, PhysicalType, StrView, from_arrow, in_layout};
 use parking_lot::Mutex;
 
-use super::column::{ArrayReader, cast};
+use super::column::ArrayReader;
 use super::file::{ArrowFile, DictionaryPlace, Extent};
 use super::message::{Content, Message};
 use super::types::Column;
@@ -102,7 +102,7 @@ fn read(file: &ArrowFile, place: &DictionaryPlace, memory: &BufferManager, held:
     let nested = |_| Err(Error::corrupt("a dictionary has a dictionary"));
     let mut reader = ArrayReader::new(&file.bytes, (&batch, body), Extent::default(), &nested, held)?;
     let array = reader.whole(&column.decoded, batch.rows)?;
-    cast(&array, column.field.data_type())
+    in_layout(&array, column.field.data_type())
 }
 
 impl Entries {

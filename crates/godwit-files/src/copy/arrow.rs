@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::{
     DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteContext, IpcWriteOptions, write_message,
 };
@@ -16,7 +16,7 @@ use flatbuffers::FlatBufferBuilder;
 use godwit_common::{Error, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::to_batch;
-use godwit_vector::Chunk;
+use godwit_vector::{Chunk, in_layout};
 use parking_lot::Mutex;
 
 use super::output_file::{OutputFile, write_error};
@@ -197,7 +197,10 @@ impl Encoder for BatchEncoder {
     fn write(&mut self, chunk: &Chunk) -> Result<()> {
         let batch = to_batch(chunk, &self.file.chunk_schema)?;
         let columns = batch.columns().iter().zip(self.file.schema.fields());
-        let columns = columns.map(|(array, field)| stored(array, field)).collect::<Result<Vec<_>>>()?;
+        let stored = |(array, field): (&ArrayRef, &FieldRef)| {
+            in_layout(array, field.data_type()).map_err(|error| error.context(format!("column {}", field.name())))
+        };
+        let columns = columns.map(stored).collect::<Result<Vec<_>>>()?;
         let stored = RecordBatch::try_new(self.file.schema.clone(), columns).map_err(unexpected)?;
         self.rows += stored.num_rows();
         self.bytes += stored.get_array_memory_size();
@@ -212,15 +215,6 @@ impl Encoder for BatchEncoder {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.end_batch()
-    }
-}
-
-/// Converts values to the type of the file.
-fn stored(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
-    match array.data_type() == field.data_type() {
-        true => Ok(array.clone()),
-        false => arrow_cast::cast(array, field.data_type())
-            .map_err(|error| Error::user(format!("column {}: {error}", field.name()))),
     }
 }
 

@@ -1,17 +1,20 @@
-//! Rows as CSV. Columns of common types are written directly, all others by Arrow's formatters.
+//! Rows as CSV. Columns of common types are written directly, all others as casts to VARCHAR write them.
 
-use arrow_array::ArrayRef;
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
+use std::fmt::Write as _;
+
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use chrono::{DateTime, Utc};
 use godwit_common::{Error, Result};
+use godwit_types::calendar::ticks_per_second;
+use godwit_types::{SqlType, Value};
 use godwit_vector::kernels::date::{Civil, civil_from_days};
-use godwit_vector::{Chunk, Flat, StrColumn, Vector, match_integer_type, to_arrow};
+use godwit_vector::sql::Reader;
+use godwit_vector::{Chunk, Flat, StrColumn, Vector, match_integer_type};
 
-pub(super) const TIMESTAMP_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f";
-pub(super) const TIMESTAMP_TZ_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f%:z";
-
+const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 const MICROS_PER_SECOND: i64 = 1_000_000;
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
 /// The characters that occur in numbers, dates and timestamps.
 const CHARACTERS_OF_NUMBERS: &[u8] = b"0123456789-.: ";
@@ -64,19 +67,20 @@ impl CsvOptions {
         out.push(b'\n');
     }
 
-    /// Appends a line for each row.
-    pub(super) fn write_rows(&self, chunk: &Chunk, schema: &Schema, out: &mut Vec<u8>) -> Result<()> {
-        let columns = schema.fields().iter().enumerate();
-        let columns = columns.map(|(index, field)| Column::of(chunk.dense(index), field, self));
+    /// Appends a line for each row; `types` are those of the columns.
+    pub(super) fn write_rows(
+        &self,
+        chunk: &Chunk,
+        schema: &Schema,
+        types: &[SqlType],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let columns = schema.fields().iter().zip(types).enumerate();
+        let columns = columns.map(|(index, (field, ty))| Column::of(chunk.dense(index), field, ty, self));
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        let formats = FormatOptions::new()
-            .with_date_format(self.date_format.as_deref())
-            .with_timestamp_format(Some(self.timestamp_format.as_deref().unwrap_or(TIMESTAMP_FORMAT)))
-            .with_timestamp_tz_format(Some(self.timestamp_format.as_deref().unwrap_or(TIMESTAMP_TZ_FORMAT)));
-        let formatters = columns.iter().map(|column| column.formatter(&formats)).collect::<Result<Vec<_>>>()?;
         let mut text = String::new();
         for row in 0..chunk.len() {
-            for (index, (column, formatter)) in columns.iter().zip(&formatters).enumerate() {
+            for (index, column) in columns.iter().enumerate() {
                 if index > 0 {
                     out.push(self.delimiter);
                 }
@@ -84,16 +88,15 @@ impl CsvOptions {
                     out.extend_from_slice(self.null.as_bytes());
                     continue;
                 }
-                match (&column.cells, formatter) {
-                    (Cells::Integers(values), _) => write_integer(values[row], out),
-                    (Cells::Decimals(values, scale), _) => write_decimal(values[row], *scale, out),
-                    (Cells::Dates(values), _) => write_date(values[row], out),
-                    (Cells::Moments(values), _) => write_moment(values[row], out),
-                    (Cells::Texts(texts), _) => self.write_field(texts.get(row), column.is_forced, out),
-                    (Cells::Other(_), formatter) => {
-                        let formatter = formatter.as_ref().expect("what isn't written here has a formatter");
+                match &column.cells {
+                    Cells::Integers(values) => write_integer(values[row], out),
+                    Cells::Decimals(values, scale) => write_decimal(values[row], *scale, out),
+                    Cells::Dates(values) => write_date(values[row], out),
+                    Cells::Moments(values) => write_moment(values[row], out),
+                    Cells::Texts(texts) => self.write_field(texts.get(row), column.is_forced, out),
+                    Cells::Other(values) => {
                         text.clear();
-                        formatter.value(row).write(&mut text).map_err(unwritable)?;
+                        values.write(row, &mut text)?;
                         self.write_field(text.as_bytes(), column.is_forced, out);
                     }
                 }
@@ -122,6 +125,15 @@ impl CsvOptions {
         out.push(self.quote);
     }
 
+    /// Returns the user's format for values of a type.
+    fn format(&self, ty: &SqlType) -> Option<&str> {
+        match ty {
+            SqlType::Date => self.date_format.as_deref(),
+            _ if ty.is_timestamp() => self.timestamp_format.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Returns true if no number, date or timestamp can be mistaken for something else.
     fn numbers_are_plain(&self) -> bool {
         let is_of_number = |byte: &u8| CHARACTERS_OF_NUMBERS.contains(byte);
@@ -131,15 +143,15 @@ impl CsvOptions {
 }
 
 /// A column of a chunk.
-struct Column {
+struct Column<'a> {
     vector: Vector,
-    cells: Cells,
+    cells: Cells<'a>,
     /// True if all values are quoted.
     is_forced: bool,
 }
 
 /// Values in the form in which they are written.
-enum Cells {
+enum Cells<'a> {
     Integers(Vec<i64>),
     /// With this many digits after the point.
     Decimals(Vec<i64>, usize),
@@ -148,30 +160,69 @@ enum Cells {
     /// Microseconds since 1970.
     Moments(Vec<i64>),
     Texts(StrColumn),
-    Other(ArrayRef),
+    Other(OtherCells<'a>),
 }
 
-impl Column {
-    fn of(vector: Vector, field: &Field, options: &CsvOptions) -> Result<Self> {
+impl<'a> Column<'a> {
+    fn of(vector: Vector, field: &Field, ty: &'a SqlType, options: &'a CsvOptions) -> Result<Self> {
         let (data_type, is_forced) = (field.data_type(), options.force_quote.has(field.name()));
         let is_text = matches!(data_type, DataType::Utf8View | DataType::Utf8);
         let cells = match cells_of(&vector, data_type, options).filter(|_| is_text || !is_forced) {
             Some(cells) => cells,
-            None => Cells::Other(to_arrow(&vector, data_type)?),
+            None => Cells::Other(OtherCells { values: Reader::new(&vector, ty)?, ty, format: options.format(ty) }),
         };
         Ok(Self { vector, cells, is_forced })
     }
+}
 
-    fn formatter<'a>(&'a self, formats: &FormatOptions<'a>) -> Result<Option<ArrayFormatter<'a>>> {
-        match &self.cells {
-            Cells::Other(array) => ArrayFormatter::try_new(array, formats).map(Some).map_err(unwritable),
-            _ => Ok(None),
+/// Values that are formatted one by one.
+struct OtherCells<'a> {
+    values: Reader<'a>,
+    ty: &'a SqlType,
+    /// The user's format.
+    format: Option<&'a str>,
+}
+
+impl OtherCells<'_> {
+    fn write(&self, row: usize, out: &mut String) -> Result<()> {
+        let Some(format) = self.format else {
+            self.values.write_text(row, out)?;
+            // Not all readers know offsets from UTC without minutes.
+            if *self.ty == SqlType::TimestampTz && out.ends_with("+00") {
+                out.push_str(":00");
+            }
+            return Ok(());
+        };
+        let moment = moment_of(&self.values.value(row)?, self.ty).ok_or_else(|| {
+            Error::unsupported(format!("a year that formats don't know, in a column of type {}", self.ty))
+        })?;
+        let written = match self.ty {
+            SqlType::Date => write!(out, "{}", moment.date_naive().format(format)),
+            SqlType::TimestampTz => write!(out, "{}", moment.format(format)),
+            _ => write!(out, "{}", moment.naive_utc().format(format)),
+        };
+        written.map_err(|_| {
+            Error::user(format!("'{format}' is not a format for values of type {}", self.ty))
+                .with_hint("formats consist of fields such as %Y, %m, %d, %H, %M and %S, and of text")
+        })
+    }
+}
+
+/// Returns the moment of a date or a timestamp; `None` if its year is out of range.
+fn moment_of(value: &Value, ty: &SqlType) -> Option<DateTime<Utc>> {
+    match value {
+        Value::Date(days) => DateTime::from_timestamp(i64::from(*days) * SECONDS_PER_DAY, 0),
+        Value::Timestamp(ticks) => {
+            let per_second = ticks_per_second(ty);
+            let nanos = ticks.rem_euclid(per_second) * (NANOS_PER_SECOND / per_second);
+            DateTime::from_timestamp(ticks.div_euclid(per_second), u32::try_from(nanos).ok()?)
         }
+        _ => None,
     }
 }
 
 /// Returns values of types that are written here; `None` if some are out of range.
-fn cells_of(vector: &Vector, data_type: &DataType, options: &CsvOptions) -> Option<Cells> {
+fn cells_of(vector: &Vector, data_type: &DataType, options: &CsvOptions) -> Option<Cells<'static>> {
     use DataType as D;
     let flat = vector.to_flat();
     if let (D::Utf8View | D::Utf8, Flat::Str(texts)) = (data_type, &flat) {
@@ -198,8 +249,9 @@ fn cells_of(vector: &Vector, data_type: &DataType, options: &CsvOptions) -> Opti
     }
 }
 
+/// Other years are written with more digits, or with the era.
 fn has_four_digits(day: Civil) -> bool {
-    (0..=9999).contains(&day.year)
+    (1..=9999).contains(&day.year)
 }
 
 /// Returns integers of any width; `None` if some need more than 64 bits.
@@ -298,16 +350,12 @@ fn write_moment(micros: i64, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn unwritable(error: ArrowError) -> Error {
-    Error::unsupported(format!("writing values as text: {error}")).with_hint("check the date and timestamp formats")
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::types::{Decimal128Type, DecimalType};
-    use chrono::DateTime;
+    use chrono::Datelike;
+    use godwit_types::{format_value, parse_value};
+    use godwit_vector::sql::{arrow_type, type_of_field, vector_of_values};
     use proptest::prelude::*;
 
     use super::*;
@@ -325,32 +373,98 @@ mod tests {
         }
     }
 
-    fn written(vector: Vector, data_type: DataType, options: &CsvOptions) -> String {
+    fn write(vector: Vector, data_type: DataType, options: &CsvOptions) -> Result<String> {
+        let field = Field::new("a", data_type, true);
+        let types = [type_of_field(&field)?];
         let chunk = Chunk::new(vec![vector], 1);
         let mut out = Vec::new();
-        options.write_rows(&chunk, &Schema::new(vec![Arc::new(Field::new("a", data_type, true))]), &mut out).unwrap();
-        String::from_utf8(out).unwrap().trim_end_matches('\n').to_owned()
+        options.write_rows(&chunk, &Schema::new(vec![field]), &types, &mut out)?;
+        Ok(String::from_utf8(out).unwrap().trim_end_matches('\n').to_owned())
+    }
+
+    fn written(vector: Vector, data_type: DataType, options: &CsvOptions) -> String {
+        write(vector, data_type, options).unwrap()
+    }
+
+    fn of_text(text: &str, ty: &SqlType, options: &CsvOptions) -> Result<String> {
+        let value = parse_value(text, ty).unwrap();
+        write(vector_of_values(&[value], ty)?, arrow_type(ty)?, options)
+    }
+
+    #[test]
+    fn other_values_are_written_as_casts_do() {
+        for (ty, text, expected) in [
+            (SqlType::Boolean, "true", "true"),
+            (SqlType::Real, "0.1", "0.1"),
+            (SqlType::Double, "-1e300", "-1e300"),
+            (SqlType::Double, "nan", "NaN"),
+            (SqlType::Time, "04:05:06.5", "04:05:06.5"),
+            (SqlType::TimestampNs, "2020-01-31 04:05:06.789", "2020-01-31 04:05:06.789"),
+            (SqlType::TimestampTz, "2020-01-31 04:05:06+01", "2020-01-31 03:05:06+00:00"),
+            (SqlType::Date, "0044-03-15 BC", "0044-03-15 BC"),
+            (SqlType::Interval, "1 month 2 days", "1 month 2 days"),
+            (SqlType::Blob, "\\x00ff", "\\x00ff"),
+            (SqlType::list_of(SqlType::Integer), "[1, NULL]", "\"[1, NULL]\""),
+        ] {
+            assert_eq!(of_text(text, &ty, &options()).unwrap(), expected, "{ty}");
+        }
+        let forced = CsvOptions { force_quote: ForceQuote::All, ..options() };
+        assert_eq!(of_text("12", &SqlType::Integer, &forced).unwrap(), "\"12\"");
+    }
+
+    #[test]
+    fn days_and_moments_are_written_in_a_format() {
+        let of_format = |format: &str| CsvOptions {
+            date_format: Some(format.to_owned()),
+            timestamp_format: Some(format.to_owned()),
+            ..options()
+        };
+        let german = of_format("%d.%m.%Y");
+        for (ty, text) in [
+            (SqlType::Date, "2024-02-29"),
+            (SqlType::TimestampS, "2024-02-29 23:59:59"),
+            (SqlType::TimestampTz, "2024-02-29 23:59:59+00"),
+        ] {
+            assert_eq!(of_text(text, &ty, &german).unwrap(), "29.02.2024", "{ty}");
+        }
+        let clock = of_format("%H:%M:%S%.6f %z");
+        let moment = of_text("1969-12-31 23:59:59.5+00", &SqlType::TimestampTz, &clock);
+        assert_eq!(moment.unwrap(), "23:59:59.500000 +0000");
+        // A date has no time of day, a timestamp no zone.
+        for (ty, format) in [(SqlType::Date, "%H"), (SqlType::Timestamp, "%z"), (SqlType::Date, "%Q")] {
+            let error = of_text("2024-02-29", &ty, &of_format(format)).unwrap_err();
+            assert_eq!(error.message(), format!("'{format}' is not a format for values of type {ty}"));
+        }
     }
 
     proptest! {
         #[test]
-        fn numbers_and_days_are_written_as_arrow_and_chrono_do(value in any::<i64>(), shift in 0u32..64, scale in 0i8..25) {
+        fn numbers_and_days_are_written_as_others_do(value in any::<i64>(), shift in 0u32..64, scale in 0i8..25) {
             let value = value >> shift;
             let one = || Vector::from_values(vec![value], None);
             prop_assert_eq!(written(one(), DataType::Int64, &options()), value.to_string());
-            // Compares the output of Arrow's formatter with ours.
+            // What isn't plain is written value by value.
             let other = CsvOptions { delimiter: b'.', ..options() };
             let text = written(one(), DataType::Decimal128(25, scale), &options());
             let formatted = Decimal128Type::format_decimal(i128::from(value), 38, scale);
             prop_assert_eq!(&text, &formatted);
-            let by_arrow = written(one(), DataType::Decimal128(25, scale), &other);
-            prop_assert_eq!(by_arrow.trim_matches('"'), formatted);
+            let by_value = written(one(), DataType::Decimal128(25, scale), &other);
+            prop_assert_eq!(by_value.trim_matches('"'), formatted);
+
             let micros = value % 100_000_000_000_000_000;
-            let moment = written(Vector::from_values(vec![micros], None), DataType::Timestamp(TimeUnit::Microsecond, None), &options());
-            let expected = DateTime::from_timestamp_micros(micros).unwrap().naive_utc().format(TIMESTAMP_FORMAT).to_string();
-            prop_assert_eq!(moment, expected);
+            let moment = DateTime::from_timestamp_micros(micros).unwrap().naive_utc();
+            let expected = match moment.year() {
+                1..=9999 => moment.format("%Y-%m-%d %H:%M:%S%.f").to_string(),
+                _ => format_value(&Value::Timestamp(micros), &SqlType::Timestamp),
+            };
+            let data_type = DataType::Timestamp(TimeUnit::Microsecond, None);
+            prop_assert_eq!(written(Vector::from_values(vec![micros], None), data_type, &options()), expected);
             let days = (value % 2_000_000) as i32;
-            let expected = DateTime::from_timestamp(i64::from(days) * 86_400, 0).unwrap().date_naive().to_string();
+            let day = DateTime::from_timestamp(i64::from(days) * SECONDS_PER_DAY, 0).unwrap().date_naive();
+            let expected = match day.year() {
+                1..=9999 => day.to_string(),
+                _ => format_value(&Value::Date(days), &SqlType::Date),
+            };
             prop_assert_eq!(written(Vector::from_values(vec![days], None), DataType::Date32, &options()), expected);
         }
     }

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use godwit_common::{Error, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::to_batch;
-use godwit_vector::Chunk;
+use godwit_vector::{Chunk, in_layout};
 use parking_lot::Mutex;
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
@@ -276,11 +276,8 @@ impl RowGroupEncoder {
         }
         let mut leaves = self.columns.iter_mut();
         for (field, array) in self.file.schema.fields().iter().zip(batch.columns()) {
-            let stored = match array.data_type() == field.data_type() {
-                true => array.clone(),
-                false => arrow_cast::cast(array, field.data_type())
-                    .map_err(|error| Error::user(format!("column {}: {error}", field.name())))?,
-            };
+            let stored = in_layout(array, field.data_type())
+                .map_err(|error| error.context(format!("column {}", field.name())))?;
             for leaf in compute_leaves(field, &stored).map_err(unexpected)? {
                 leaves.next().expect("a writer for each leaf").write(&leaf).map_err(unexpected)?;
             }

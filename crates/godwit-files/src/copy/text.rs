@@ -5,16 +5,15 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_json::writer::{LineDelimited, Writer, WriterBuilder};
 use arrow_schema::SchemaRef;
 use godwit_common::Result;
 use godwit_memory::{BufferManager, Reservation};
-use godwit_pipeline::to_batch;
+use godwit_types::{SqlType, write_json_string};
 use godwit_vector::Chunk;
+use godwit_vector::sql::{Reader, type_of_field};
 use parking_lot::Mutex;
 
-use super::csv::{CsvOptions, TIMESTAMP_FORMAT, TIMESTAMP_TZ_FORMAT, unwritable};
+use super::csv::CsvOptions;
 use super::output_file::{OutputFile, write_error};
 use super::{Encoder, FileWriter, TAG};
 
@@ -69,6 +68,7 @@ pub(super) struct TextWriter {
     file: Mutex<OpenFile>,
     format: TextFormat,
     schema: SchemaRef,
+    types: Vec<SqlType>,
 }
 
 struct OpenFile {
@@ -79,7 +79,8 @@ struct OpenFile {
 impl TextWriter {
     pub(super) fn new(file: OutputFile, format: &TextFormat, schema: &SchemaRef) -> Result<Arc<Self>> {
         let file = Mutex::new(OpenFile { file, has_rows: false });
-        let writer = Self { file, format: format.clone(), schema: schema.clone() };
+        let types = schema.fields().iter().map(|field| type_of_field(field)).collect::<Result<_>>()?;
+        let writer = Self { file, format: format.clone(), schema: schema.clone(), types };
         match format {
             TextFormat::Csv(options, _) if options.header => {
                 let mut line = Vec::new();
@@ -158,8 +159,8 @@ impl Encoder for TextEncoder {
     fn write(&mut self, chunk: &Chunk) -> Result<()> {
         let file = self.file.clone();
         match &file.format {
-            TextFormat::Csv(options, _) => options.write_rows(chunk, &file.schema, &mut self.text)?,
-            TextFormat::Json { array, .. } => self.write_json(*array, &to_batch(chunk, &file.schema)?)?,
+            TextFormat::Csv(options, _) => options.write_rows(chunk, &file.schema, &file.types, &mut self.text)?,
+            TextFormat::Json { array, .. } => self.write_json(*array, chunk)?,
         }
         // Long rows make a block unusually large.
         if self.text.capacity() > self.reservation.bytes() {
@@ -187,23 +188,25 @@ impl TextEncoder {
         Ok(())
     }
 
-    fn write_json(&mut self, array: bool, batch: &RecordBatch) -> Result<()> {
-        let start = self.text.len();
-        let mut writer: Writer<_, LineDelimited> = WriterBuilder::new()
-            .with_explicit_nulls(true)
-            .with_timestamp_format(TIMESTAMP_FORMAT.into())
-            .with_timestamp_tz_format(TIMESTAMP_TZ_FORMAT.into())
-            .build(&mut self.text);
-        writer.write(batch).map_err(unwritable)?;
-        writer.finish().map_err(unwritable)?;
-        drop(writer);
-        if array {
-            // A line break ends each row and occurs nowhere else: within text it is escaped.
-            let lines = self.text.split_off(start);
-            for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-                self.text.extend_from_slice(ROW_SEPARATOR);
-                self.text.extend_from_slice(line);
+    fn write_json(&mut self, array: bool, chunk: &Chunk) -> Result<()> {
+        let columns = self.file.schema.fields().iter().zip(&self.file.types).enumerate();
+        let columns = columns.map(|(index, (field, ty))| {
+            let mut key = String::from(if index == 0 { "{" } else { "," });
+            write_json_string(&mut key, field.name());
+            key.push(':');
+            Ok((key, Reader::new(&chunk.dense(index), ty)?))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let mut row_text = String::new();
+        for row in 0..chunk.len() {
+            row_text.clear();
+            for (key, values) in &columns {
+                row_text.push_str(key);
+                values.write_json(row, &mut row_text)?;
             }
+            self.text.extend_from_slice(if array { ROW_SEPARATOR } else { b"" });
+            self.text.extend_from_slice(row_text.as_bytes());
+            self.text.extend_from_slice(if array { b"}" } else { b"}\n" });
         }
         Ok(())
     }

@@ -4,8 +4,7 @@
 //!   file ──▶ Cutter, under a lock: pieces of a mebibyte that end with a record          (cutter)
 //!               ├─▶ worker 0: places of fields, 64 bytes at a time  (separators)
 //!               │             or a parser, for irregular quotes     (csv)               ─▶ vectors    (values, parse)
-//!               └─▶ worker 1: places of flat objects' values        (json)              ─▶ vectors    (values, parse)
-//!                             or nested ones, by a decoder          (json)              ─▶ vectors
+//!               └─▶ worker 1: places of objects' values             (json)              ─▶ vectors    (values, parse)
 //! ```
 //!
 //! Values in their usual spelling are parsed in place; others are read as SQL's casts do (columns).
@@ -56,6 +55,7 @@ use godwit_vector::{ColumnType, RowType};
 use crate::hive::{FileColumn, file_columns};
 use cutter::{Cutter, CutterOptions, RECORD_BYTES_MAX, RecordEnds};
 use dialect::Dialect;
+pub(crate) use json::row_of_object;
 use json::{JsonScanner, Layout};
 pub(crate) use options::is_text_file;
 use options::{Format, TextOptions};

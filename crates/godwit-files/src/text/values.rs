@@ -63,6 +63,7 @@ impl<'a> Fields<'a> {
             (D::UInt16, _) => integers!(u16),
             (D::UInt32, _) => integers!(u32),
             (D::UInt64, _) => integers!(u64),
+            (D::Float32, _) => self.read(parse::real, data_type, form),
             (D::Float64, _) => self.read(parse::float, data_type, form),
             (D::Date32, _) if form.date_format.is_some() => self.cast(data_type, form),
             (D::Date32, _) if iso => self.read(parse::date, data_type, form),

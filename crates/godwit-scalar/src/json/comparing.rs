@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use godwit_common::Result;
+use godwit_types::write_json_string;
 
-use super::making::write_string;
 use super::node::{Kind, Node, check_depth};
 use super::of_documents;
 use crate::function::{Category, Function, function};
@@ -196,7 +196,7 @@ fn write_shape(shape: &Shape, out: &mut String) {
             out.push('{');
             for (at, (key, shape)) in members.iter().enumerate() {
                 out.push_str(if at == 0 { "" } else { "," });
-                write_string(key, out);
+                write_json_string(out, key);
                 out.push(':');
                 write_shape(shape, out);
             }

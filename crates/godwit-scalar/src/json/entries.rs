@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use godwit_common::Result;
+use godwit_types::write_json_string;
 
-use super::making::write_string;
 use super::node::{Kind, Node, check_depth};
 use super::{Source, extracting, of_documents};
 use crate::function::{Category, Function, function};
@@ -107,7 +107,7 @@ impl Entries<'_, '_> {
         for (name, text) in [("fullkey", Some(&*self.path)), ("path", Some(&self.path[..outer])), ("key", key)] {
             if let Some(text) = text {
                 write!(entry, ",\"{name}\":").expect("a text can be written to");
-                write_string(text, &mut entry);
+                write_json_string(&mut entry, text);
             }
         }
         entry.push('}');

@@ -1,11 +1,10 @@
 //! Converts SQL values to JSON.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ArgumentType, NoFunction};
-use godwit_types::{SqlType, Value, format_value};
+use godwit_types::SqlType;
 use godwit_vector::sql::Reader;
 use godwit_vector::{Flat, Vector};
 
@@ -85,22 +84,26 @@ impl Kernel for MakingKernel {
 impl MakingKernel {
     fn write(&self, readers: &[Reader<'_>], row: usize, out: &mut String) -> Result<()> {
         match self.shape {
-            Shape::Value => write_value(&readers[0].value(row)?, &self.types[0], out),
+            Shape::Value => readers[0].write_json(row, out),
             Shape::Array => {
                 out.push('[');
-                for (at, (reader, ty)) in readers.iter().zip(&self.types).enumerate() {
+                for (at, reader) in readers.iter().enumerate() {
                     out.push_str(if at == 0 { "" } else { "," });
-                    write_value(&reader.value(row)?, ty, out)?;
+                    reader.write_json(row, out)?;
                 }
                 out.push(']');
                 Ok(())
             }
             Shape::Object => {
                 out.push('{');
-                for at in (0..readers.len()).step_by(2) {
+                for (at, entry) in readers.chunks_exact(2).enumerate() {
                     out.push_str(if at == 0 { "" } else { "," });
-                    write_key(&readers[at].value(row)?, &self.types[at], out)?;
-                    write_value(&readers[at + 1].value(row)?, &self.types[at + 1], out)?;
+                    if entry[0].value(row)?.is_null() {
+                        return Err(Error::user("a key of a JSON object must not be NULL")
+                            .with_code(SqlState::INVALID_PARAMETER_VALUE));
+                    }
+                    entry[0].write_json_key(row, out)?;
+                    entry[1].write_json(row, out)?;
                 }
                 out.push('}');
                 Ok(())
@@ -109,108 +112,15 @@ impl MakingKernel {
     }
 }
 
-/// Writes a key, which is text whatever its type.
-fn write_key(key: &Value, ty: &SqlType, out: &mut String) -> Result<()> {
-    if key.is_null() {
-        return Err(Error::user("a key of a JSON object must not be NULL").with_code(SqlState::INVALID_PARAMETER_VALUE));
-    }
-    write_string(&format_value(key, ty), out);
-    out.push(':');
-    Ok(())
-}
-
-fn write_value(value: &Value, ty: &SqlType, out: &mut String) -> Result<()> {
-    match (value, ty) {
-        (Value::Null, _) => out.push_str("null"),
-        (Value::Text(text), SqlType::Json) => out.push_str(text),
-        (Value::Text(text), _) => write_string(text, out),
-        (Value::Boolean(value), _) => out.push_str(if *value { "true" } else { "false" }),
-        (Value::Float(number), _) if !number.is_finite() => write_string(&format_value(value, ty), out),
-        (Value::Integer(_), SqlType::Enum(_)) => write_string(&format_value(value, ty), out),
-        (Value::Integer(_) | Value::UHuge(_) | Value::Float(_), _) => out.push_str(&format_value(value, ty)),
-        (Value::Timestamp(_), _) => write_string(&moment(&format_value(value, ty)), out),
-        (Value::List(elements), _) => {
-            let element = ty.element().expect("the value is a list");
-            write_all('[', elements.iter(), ']', out, |value, out| write_value(value, element, out))?;
-        }
-        (Value::Struct(values), _) => {
-            let fields = ty.fields().expect("the value is a struct");
-            write_all('{', fields.iter().zip(values.iter()), '}', out, |(field, value), out| {
-                write_string(&field.name, out);
-                out.push(':');
-                write_value(value, &field.ty, out)
-            })?;
-        }
-        (Value::Map(entries), SqlType::Map(types)) => {
-            write_all('{', entries.iter(), '}', out, |(key, value), out| {
-                write_key(key, &types.0, out)?;
-                write_value(value, &types.1, out)
-            })?;
-        }
-        (Value::Blob(_) | Value::Date(_) | Value::Time(_) | Value::Interval(_) | Value::Uuid(_) | Value::Map(_), _) => {
-            write_string(&format_value(value, ty), out);
-        }
-    }
-    Ok(())
-}
-
-/// Writes parts between brackets.
-fn write_all<P>(
-    open: char,
-    parts: impl Iterator<Item = P>,
-    close: char,
-    out: &mut String,
-    write: impl Fn(P, &mut String) -> Result<()>,
-) -> Result<()> {
-    out.push(open);
-    for (at, part) in parts.enumerate() {
-        out.push_str(if at == 0 { "" } else { "," });
-        write(part, out)?;
-    }
-    out.push(close);
-    Ok(())
-}
-
-/// Writes a moment according to ISO 8601, as PostgreSQL does in JSON: with `T`, and the minutes of the time zone.
-fn moment(text: &str) -> String {
-    match text.strip_suffix("+00") {
-        Some(text) => format!("{}+00:00", text.replacen(' ', "T", 1)),
-        None => text.replacen(' ', "T", 1),
-    }
-}
-
-/// Writes a text in quotes, with the escapes that JSON requires.
-pub(super) fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    let mut written = 0;
-    for (at, byte) in text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'"' | b'\\' | 0..=0x1F)) {
-        out.push_str(&text[written..at]);
-        match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            0x08 => out.push_str("\\b"),
-            0x0C => out.push_str("\\f"),
-            byte => write!(out, "\\u{byte:04x}").expect("strings take everything"),
-        }
-        written = at + 1;
-    }
-    out.push_str(&text[written..]);
-    out.push('"');
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use godwit_plan::ArgumentType;
-    use godwit_types::{SqlType, Value};
+    use godwit_types::{SqlType, Value, write_json_string};
     use godwit_vector::sql::vector_of_values;
 
     use super::super::node::Node;
-    use super::write_string;
     use crate::kernel::Bounded;
     use crate::testing::{error_of, shown};
 
@@ -265,7 +175,7 @@ mod tests {
         #[test]
         fn strings_come_back(text in any::<String>()) {
             let mut written = String::new();
-            write_string(&text, &mut written);
+            write_json_string(&mut written, &text);
             prop_assert!(godwit_types::is_json(&written));
             prop_assert_eq!(Node::new(&written).string().unwrap(), text);
         }

@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_types::SqlType;
 use godwit_vector::sql::arrow_type;
-use godwit_vector::{Bitmap, Data, Flat, Vector, from_arrow, to_arrow};
+use godwit_vector::{Bitmap, Data, Flat, Vector, from_arrow, in_layout, to_arrow};
 
 use crate::rows::strided;
 
@@ -28,7 +28,7 @@ impl Items {
             Flat::Nested(array) => array,
             flat => to_arrow(&Vector::flat(flat, None), &expected)?,
         };
-        Ok(Self { array: in_layout(array, &expected)?, stride, validity: vector.validity().cloned() })
+        Ok(Self { array: in_layout(&array, &expected)?, stride, validity: vector.validity().cloned() })
     }
 
     /// Returns the index of a row's value in the array; `None` for NULL.
@@ -45,14 +45,6 @@ impl Items {
         }
         let places: UInt32Array = (0..rows).map(|row| self.place(row).map(|place| place as u32)).collect();
         taken(&self.array, &places)
-    }
-}
-
-/// Converts an array to the layout of a type: arrays from files have others.
-pub(crate) fn in_layout(array: ArrayRef, expected: &DataType) -> Result<ArrayRef> {
-    match array.data_type() == expected {
-        true => Ok(array),
-        false => arrow_cast::cast(&array, expected).map_err(|error| Error::internal(error.to_string())),
     }
 }
 

@@ -6,12 +6,13 @@ use arrow_array::ArrayRef;
 use godwit_common::Result;
 use godwit_plan::ArgumentType;
 use godwit_types::{SqlType, common_type};
+use godwit_vector::in_layout;
 use godwit_vector::sql::arrow_type;
 
 use super::structure_function;
 use crate::function::Function;
 use crate::list::call::{Call, strict};
-use crate::list::lists::{Lists, in_layout};
+use crate::list::lists::Lists;
 use crate::list::search::Search;
 use crate::list::types::{Chosen, settled};
 
@@ -93,7 +94,7 @@ fn parts(arguments: &[ArgumentType<'_>], part: Part) -> Chosen {
         let maps = call.lists(0)?;
         // The entries of a map are structs without NULLs, those of a list may contain some: their types differ in that.
         let element = arrow_type(call.result.element().expect("the result is a list"))?;
-        let elements = in_layout(Arc::clone(part.of(&maps)), &element)?;
+        let elements = in_layout(part.of(&maps), &element)?;
         call.picked(&[&elements], |row, out| out.extend(maps.range(row)))
     };
     Some(Ok(strict(types, SqlType::list_of(element), compute).total().never_null()))

@@ -1,5 +1,6 @@
-//! Validates JSON after RFC 8259. Nesting is kept on an explicit stack, so depth is bounded by memory only.
+//! JSON after RFC 8259: validates texts, writes strings. Nesting is kept on an explicit stack, so depth is bounded by memory only.
 
+use std::fmt::Write as _;
 use std::mem::take;
 
 /// Returns `Some` if the text is JSON.
@@ -198,4 +199,26 @@ pub fn special_in_string(text: &[u8], from: usize) -> Option<usize> {
     }
     let rest = text.get(at..)?.iter();
     rest.clone().position(|&byte| matches!(byte, b'"' | b'\\' | 0..b' ')).map(|place| at + place)
+}
+
+/// Writes a text in quotes, with the escapes that JSON requires.
+pub fn write_json_string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut written = 0;
+    while let Some(at) = special_in_string(text.as_bytes(), written) {
+        out.push_str(&text[written..at]);
+        match text.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0C => out.push_str("\\f"),
+            byte => write!(out, "\\u{byte:04x}").expect("strings take everything"),
+        }
+        written = at + 1;
+    }
+    out.push_str(&text[written..]);
+    out.push('"');
 }

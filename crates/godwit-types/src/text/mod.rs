@@ -31,7 +31,7 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, SqlState};
 
 pub use digits::write_integer;
-pub use json::special_in_string;
+pub use json::{special_in_string, write_json_string};
 pub(crate) use nested::wrong_length;
 
 use crate::names::nearest;

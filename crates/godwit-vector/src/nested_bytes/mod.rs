@@ -26,7 +26,7 @@ use godwit_common::{Error, Result};
 pub use self::lists::Lists;
 use self::words::{Word, Words, ordered};
 use crate::kernels::string::build;
-use crate::{Bitmap, Flat, StrBuilder, Vector};
+use crate::{Bitmap, Flat, StrBuilder, Vector, in_layout};
 
 const END: u8 = 0x00;
 const VALUE: u8 = 0x01;
@@ -416,10 +416,7 @@ fn texts_of(texts: &StrBuilder, nulls: Option<NullBuffer>, ty: &DataType) -> Res
         DataType::LargeUtf8 | DataType::LargeBinary => Arc::new(LargeBinaryArray::from_iter(values)),
         _ => Arc::new(BinaryViewArray::from_iter(values)),
     };
-    match ty {
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Ok(binary),
-        text => arrow_cast::cast(&binary, text).map_err(internal),
-    }
+    in_layout(&binary, ty)
 }
 
 fn lists_of(lens: Vec<usize>, items: ArrayRef, nulls: Option<NullBuffer>, ty: &DataType) -> Result<ArrayRef> {

@@ -3,6 +3,7 @@
 mod reader;
 #[cfg(test)]
 mod tests;
+mod text;
 mod types;
 mod values;
 

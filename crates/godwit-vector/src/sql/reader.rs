@@ -8,18 +8,18 @@ use godwit_common::{Error, Result};
 use godwit_types::{SqlType, Value, parse_value};
 
 use super::{arrow_type, sql_interval};
-use crate::{Bitmap, Data, Flat, Vector, from_arrow, match_flat};
+use crate::{Bitmap, Data, Flat, Vector, from_arrow, in_layout, match_flat};
 
 /// The rows of a vector as values.
 pub struct Reader<'t> {
-    ty: &'t SqlType,
+    pub(super) ty: &'t SqlType,
     validity: Option<Arc<Bitmap>>,
     /// One value for all rows.
     is_constant: bool,
-    values: Values<'t>,
+    pub(super) values: Values<'t>,
 }
 
-enum Values<'t> {
+pub(super) enum Values<'t> {
     Flat(Flat),
     Intervals(IntervalMonthDayNanoArray),
     /// The bounds of each row's elements.
@@ -44,11 +44,7 @@ impl<'t> Reader<'t> {
     }
 
     fn nested(array: &ArrayRef, ty: &'t SqlType) -> Result<Values<'t>> {
-        let expected = arrow_type(ty)?;
-        let array = match *array.data_type() == expected {
-            true => array.clone(),
-            false => arrow_cast::cast(array, &expected).map_err(|error| Error::internal(error.to_string()))?,
-        };
+        let array = in_layout(array, &arrow_type(ty)?)?;
         let child = |array: &ArrayRef, ty| Reader::new(&from_arrow(array)?, ty);
         let offsets = |offsets: &[i32]| offsets.iter().map(|&offset| offset as usize).collect();
         Ok(match ty {
@@ -76,10 +72,17 @@ impl<'t> Reader<'t> {
 
     /// Returns the value of a row.
     pub fn value(&self, row: usize) -> Result<Value> {
-        if self.validity.as_ref().is_some_and(|validity| !validity.get(row)) {
-            return Ok(Value::Null);
-        }
-        let row = if self.is_constant { 0 } else { row };
+        self.place(row).map_or(Ok(Value::Null), |row| self.value_in(row))
+    }
+
+    /// Returns where the value of a row is; `None` if it is NULL.
+    pub(super) fn place(&self, row: usize) -> Option<usize> {
+        let is_valid = self.validity.as_ref().is_none_or(|validity| validity.get(row));
+        is_valid.then_some(if self.is_constant { 0 } else { row })
+    }
+
+    /// Returns the value in a place.
+    pub(super) fn value_in(&self, row: usize) -> Result<Value> {
         Ok(match &self.values {
             Values::Flat(flat) => return flat_value(flat, row, self.ty),
             Values::Intervals(intervals) => Value::Interval(sql_interval(intervals.value(row))),
@@ -97,7 +100,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn flat_value(flat: &Flat, row: usize, ty: &SqlType) -> Result<Value> {
+pub(super) fn flat_value(flat: &Flat, row: usize, ty: &SqlType) -> Result<Value> {
     let time = || i64::try_from(integer_at(flat, row)).expect("times are 64 bits wide");
     Ok(match ty {
         SqlType::Unknown => Value::Null,
@@ -116,7 +119,7 @@ fn flat_value(flat: &Flat, row: usize, ty: &SqlType) -> Result<Value> {
 }
 
 /// Returns the text of a row.
-fn text_at(flat: &Flat, row: usize) -> Result<&str> {
+pub(super) fn text_at(flat: &Flat, row: usize) -> Result<&str> {
     std::str::from_utf8(flat.strings().get(row)).map_err(|_| Error::corrupt("a text value is not valid UTF-8"))
 }
 

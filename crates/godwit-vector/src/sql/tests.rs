@@ -5,6 +5,7 @@ use std::sync::Arc;
 use godwit_types::{EnumType, SqlType, Value, parse_value};
 
 use super::*;
+use crate::from_arrow;
 
 #[test]
 fn types_and_values_go_to_arrow_and_back() {
@@ -48,4 +49,35 @@ fn types_and_values_go_to_arrow_and_back() {
     let wrong = mood.with_data_type(arrow_type(&T::Varchar).unwrap());
     assert!(type_of_field(&wrong).unwrap_err().message().contains("a type that isn't one"));
     assert!(arrow_type(&T::UHugeInt).unwrap_err().message().contains("UHUGEINT"));
+}
+
+#[test]
+fn rows_are_written_as_text_and_as_json() {
+    use SqlType as T;
+    let nested = T::list_of(T::struct_of([("a b", T::Interval), ("m", T::Map(Arc::new((T::Integer, T::Json))))]));
+    let cases = [
+        (T::Boolean, "true", "true"),
+        (T::BigInt, "-12", "-12"),
+        (T::decimal(9, 2), "1.50", "1.50"),
+        (T::Double, "1", "1.0"),
+        (T::Double, "NaN", "\"NaN\""),
+        (T::Varchar, "a\"\n\u{1}ä", "\"a\\\"\\n\\u0001ä\""),
+        (T::Date, "2020-01-02", "\"2020-01-02\""),
+        (T::Timestamp, "2020-01-02 03:04:05", "\"2020-01-02T03:04:05\""),
+        (T::TimestampTz, "2020-01-02 03:04:05+00", "\"2020-01-02T03:04:05+00:00\""),
+        (T::Json, "{\"a\":\n1}", "{\"a\": 1}"),
+        (nested, "[{'a b': 1 day, 'm': {1=[1]}}, NULL]", "[{\"a b\":\"1 day\",\"m\":{\"1\":[1]}},null]"),
+    ];
+    for (ty, text, json) in cases {
+        let value = parse_value(text, &ty).unwrap();
+        let vector = from_arrow(&array_of_values(&[Value::Null, value.clone()], &ty).unwrap()).unwrap();
+        let reader = Reader::new(&vector, &ty).unwrap();
+        let (mut texts, mut jsons) = (String::new(), String::new());
+        assert!(!reader.write_text(0, &mut texts).unwrap() && texts.is_empty());
+        assert!(reader.write_text(1, &mut texts).unwrap());
+        assert_eq!(texts, godwit_types::format_value(&value, &ty));
+        reader.write_json(0, &mut jsons).unwrap();
+        reader.write_json(1, &mut jsons).unwrap();
+        assert_eq!(jsons, format!("null{json}"));
+    }
 }

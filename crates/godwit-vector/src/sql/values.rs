@@ -16,7 +16,9 @@ use godwit_common::{Error, Result, SqlState};
 use godwit_types::{Interval, SqlType, Value, format_value};
 
 use super::{Reader, arrow_type, column_type};
-use crate::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector, from_arrow, match_integer_type, to_arrow};
+use crate::{
+    Bitmap, Flat, Native, PhysicalType, StrColumn, Vector, from_arrow, in_layout, match_integer_type, to_arrow,
+};
 
 const NANOS_PER_MICRO: i64 = 1_000;
 
@@ -105,11 +107,7 @@ fn elements_of(value: &Value) -> &[Value] {
 
 /// Returns the value of a row of an array whose type is the [`arrow_type`] of the SQL type or can be cast to it.
 pub fn value_at(array: &ArrayRef, row: usize, ty: &SqlType) -> Result<Value> {
-    let (single, expected) = (array.slice(row, 1), arrow_type(ty)?);
-    let single = match *single.data_type() == expected {
-        true => single,
-        false => arrow_cast::cast(&single, &expected).map_err(arrow)?,
-    };
+    let single = in_layout(&array.slice(row, 1), &arrow_type(ty)?)?;
     Reader::new(&from_arrow(&single)?, ty)?.value(0)
 }
 

@@ -33,13 +33,17 @@
 //! INSERT INTO texts VALUES (3000, 'group 1', 'in the log', NULL);
 //! ```
 
+#[path = "../support/texts.rs"]
+mod texts;
+
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use flate2::read::GzDecoder;
 use godwit::{Config, Connection, Database};
+
+use texts::texts;
 
 /// Unpacks a file of this folder. Tests run in the folder of their package, wherever they were built.
 fn unpack(name: &str, target: &Path) {
@@ -51,15 +55,8 @@ fn unpack(name: &str, target: &Path) {
 
 /// Returns the rows of a query, values separated by blanks.
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
-    let options = FormatOptions::new().with_null("NULL");
-    let batches = connection.query(sql).unwrap().map(|batch| batch.unwrap());
-    let rows = batches.flat_map(|batch| {
-        let columns: Vec<_> =
-            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
-        let row = |row| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join(" ");
-        (0..batch.num_rows()).map(row).collect::<Vec<_>>()
-    });
-    rows.collect()
+    let rows = connection.query(sql).unwrap().flat_map(|batch| texts(&batch.unwrap(), "NULL"));
+    rows.map(|row| row.join(" ")).collect()
 }
 
 fn format_of(file: &Path) -> u32 {

@@ -2,20 +2,13 @@
 
 use std::path::PathBuf;
 
+use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array, RecordBatch};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
-use godwit::{Config, Connection, Database};
+use godwit::{ColumnReader, Config, Connection, Database, SqlType, Value};
+use godwit_types::{StructField, format_value};
 
 use super::script::{Answer, Session};
-
-/// Format of values that have no special form in the corpus.
-const OPTIONS: FormatOptions<'static> = FormatOptions::new()
-    .with_null("NULL")
-    .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
-    .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f%:z"));
 
 /// One connection for all statements.
 pub struct Connected(Connection);
@@ -33,12 +26,16 @@ impl Connected {
 impl Session for Connected {
     fn run(&mut self, sql: &str) -> godwit::Result<Answer> {
         let result = self.0.query(sql)?;
-        let types = result.schema().fields().iter().map(|field| class_of(field.data_type())).collect();
+        let classes = result.schema().fields().iter().map(|field| class_of(field.data_type())).collect();
+        let types = result.types()?;
         let mut rows = Vec::new();
         for batch in result {
-            append_rows(&batch?, &mut rows);
+            let batch = batch?;
+            let columns = batch.columns().iter().zip(&types).map(|(array, ty)| texts(array, ty));
+            let columns: Vec<Vec<String>> = columns.collect::<godwit::Result<_>>()?;
+            rows.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
         }
-        Ok(Answer { types, rows })
+        Ok(Answer { types: classes, rows })
     }
 }
 
@@ -61,24 +58,43 @@ fn class_of(data_type: &DataType) -> char {
     }
 }
 
-fn append_rows(batch: &RecordBatch, rows: &mut Vec<Vec<String>>) {
-    let columns: Vec<Vec<String>> = batch.columns().iter().map(|column| texts(column)).collect();
-    rows.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
-}
-
 /// Returns the values of a column in the corpus' text form.
-fn texts(column: &dyn Array) -> Vec<String> {
-    if matches!(column.data_type(), DataType::Float32 | DataType::Float64) {
-        let column = arrow_cast::cast(column, &DataType::Float64).expect("a float is a double");
-        let values = column.as_primitive::<Float64Type>().iter();
-        return values.map(|value| value.map_or("NULL".into(), float_text)).collect();
-    }
-    let formatter = ArrayFormatter::try_new(column, &OPTIONS).expect("every type can be shown");
-    let text = |row| match formatter.value(row).to_string() {
-        text if text.is_empty() => "(empty)".into(),
-        text => text,
+fn texts(column: &ArrayRef, ty: &SqlType) -> godwit::Result<Vec<String>> {
+    let reader = ColumnReader::new(column, ty)?;
+    let text = |row| {
+        let text = match reader.value(row)? {
+            Value::Float(value) => float_text(value),
+            // Only the array has the time zone of a moment.
+            Value::Timestamp(_) => reader.text(row)?.unwrap_or_default(),
+            value => value_text(&value, ty),
+        };
+        Ok(if text.is_empty() { "(empty)".into() } else { text })
     };
     (0..column.len()).map(text).collect()
+}
+
+/// Formats a value as SQL does, but bytes in hexadecimal, and parts of nested values without quotes.
+fn value_text(value: &Value, ty: &SqlType) -> String {
+    match (value, ty) {
+        (Value::Blob(bytes), _) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        (Value::List(values), SqlType::List(ty) | SqlType::Array(ty, _)) => {
+            let values: Vec<String> = values.iter().map(|value| value_text(value, ty)).collect();
+            format!("[{}]", values.join(", "))
+        }
+        (Value::Struct(values), SqlType::Struct(fields)) => {
+            let field = |(value, field): (&Value, &StructField)| (field.name.to_string(), value_text(value, &field.ty));
+            braced(values.iter().zip(fields.iter()).map(field))
+        }
+        (Value::Map(entries), SqlType::Map(types)) => {
+            braced(entries.iter().map(|(key, value)| (value_text(key, &types.0), value_text(value, &types.1))))
+        }
+        _ => format_value(value, ty),
+    }
+}
+
+fn braced(pairs: impl Iterator<Item = (String, String)>) -> String {
+    let pairs: Vec<String> = pairs.map(|(key, value)| format!("{key}: {value}")).collect();
+    format!("{{{}}}", pairs.join(", "))
 }
 
 /// Formats seven significant digits or six after the decimal point, so that the order of additions doesn't matter.

@@ -1,25 +1,30 @@
 //! JSON objects as rows: one per line, a sequence, or an array. Other values are rows of one column.
 //!
 //! ```text
-//! objects ─┬─▶ places of values, if all of them are scalars in their usual spelling   (objects)
-//!          ├─▶ Arrow's decoder, for lists and structs of such                          ─▶ vectors
-//!          └─▶ trees, for everything else, and to say what is wrong                    (tree, values)
+//! objects ─┬─▶ places of scalars, lengths of lists, in one pass   (objects, spans)   ─▶ vectors   (arrays)
+//!          └─▶ trees, for what is unusual, and to say what is wrong                  ─▶ values    (tree, values)
 //! ```
 
+mod arrays;
 mod infer;
 mod objects;
 mod scanner;
+mod spans;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod values;
 
-use arrow_json::ReaderBuilder;
-use arrow_json::reader::Decoder;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use godwit_common::{Error, Result};
 use godwit_io::check_interrupt;
-use godwit_types::{SqlType, Value, is_json};
+use godwit_pipeline::to_batch;
+use godwit_types::{SqlType, Value};
+use godwit_vector::Chunk;
 use godwit_vector::sql::{field_of, type_of_field, vector_of_values};
-use godwit_vector::{Chunk, ColumnType, RowType, from_arrow};
 
 use super::TextTable;
 use super::columns::ColumnForm;
@@ -28,7 +33,7 @@ use super::field;
 use super::options::TextOptions;
 use super::sample::Sample;
 use infer::Inferred;
-use objects::FlatObjects;
+use objects::{Found, Structs};
 pub(super) use scanner::{JsonScanner, Layout};
 use tree::{Flaw, Node, NodeKind};
 
@@ -190,17 +195,25 @@ fn see(text: &str, limit: u64, options: &TextOptions, inferred: &mut Inferred) -
     (records, None)
 }
 
+/// Returns the JSON object in a text as a row with these columns. Keys without a column are ignored; columns without a
+/// key are NULL. Errors begin with `place`.
+pub(crate) fn row_of_object(text: &str, place: &str, schema: &SchemaRef) -> Result<RecordBatch> {
+    let piece = Piece { bytes: text.into(), path: place.into(), first_line: 1, ..Piece::default() };
+    let mut objects = Objects::of_fields(schema.fields(), ColumnForm::default(), 1, false, false)?;
+    match objects.next(&piece)? {
+        Some(row) if piece.bytes[objects.at..].trim_ascii().is_empty() => to_batch(&row, schema),
+        _ => Err(piece.error_at(1, "it is not one JSON object")),
+    }
+}
+
 /// Reads the objects of one piece after the other.
 pub(super) struct Objects {
-    /// For columns of flat values.
-    flat: Option<FlatObjects>,
-    /// For nested columns without JSON, until it meets a value that it doesn't expect.
-    decoder: Option<Decoder>,
+    /// For values in their usual form.
+    found: Option<Structs>,
     /// Where the next object of the piece begins.
     at: usize,
     rows_max: usize,
     columns: Vec<(String, SqlType)>,
-    types: RowType,
     form: ColumnForm,
     ignore_errors: bool,
     /// True if each column is the whole value.
@@ -218,24 +231,25 @@ impl Objects {
             timestamp_format: options.timestamp_format.clone(),
             ..ColumnForm::default()
         };
-        let named = columns.iter().map(|&column| {
-            let field = table.schema.field(column);
-            Ok((field.name().clone(), type_of_field(field)?))
-        });
-        let named = named.collect::<Result<Vec<_>>>()?;
-        let types: RowType = columns.iter().map(|&column| table.row_type[column].clone()).collect();
+        let fields: Vec<FieldRef> = columns.iter().map(|&column| Arc::clone(&table.schema.fields()[column])).collect();
         let is_whole = table.layout != Layout::Objects;
-        let is_plain = form == ColumnForm::default() && !options.ignore_errors && !is_whole;
-        let flat = match form == ColumnForm::default() && !is_whole {
-            true => FlatObjects::new(named.iter().map(|(name, ty)| (name.as_str(), ty)), &types),
+        Self::of_fields(&fields, form, rows_max, is_whole, options.ignore_errors)
+    }
+
+    fn of_fields(
+        fields: &[FieldRef],
+        form: ColumnForm,
+        rows_max: usize,
+        is_whole: bool,
+        ignore_errors: bool,
+    ) -> Result<Self> {
+        let named = fields.iter().map(|field| Ok((field.name().clone(), type_of_field(field)?)));
+        let columns = named.collect::<Result<Vec<_>>>()?;
+        let found = match form == ColumnForm::default() && !is_whole {
+            true => Structs::of_rows(&columns, fields),
             false => None,
         };
-        let decoder = match is_plain && !named.is_empty() && !named.iter().any(|(_, ty)| has_json(ty)) {
-            true => decoder(columns.iter().map(|&column| table.schema.field(column).clone()).collect(), rows_max),
-            false => None,
-        };
-        let ignore_errors = options.ignore_errors;
-        Ok(Self { flat, decoder, at: 0, rows_max, columns: named, types, form, ignore_errors, is_whole, rejected: 0 })
+        Ok(Self { found, at: 0, rows_max, columns, form, ignore_errors, is_whole, rejected: 0 })
     }
 
     /// Goes to the beginning of a piece.
@@ -243,9 +257,10 @@ impl Objects {
         self.at = 0;
     }
 
-    /// Returns the memory per byte of a piece: trees and their values are about as large as the text.
+    /// Returns the memory per byte of a piece: places in nested values, or trees, may need more than the text.
     pub(super) fn bytes_per_byte(&self) -> usize {
-        if self.flat.is_some() { 1 } else { 3 }
+        let is_flat = |found: &Structs| found.fields.iter().all(|field| matches!(field, Found::Scalars(_)));
+        if self.found.as_ref().is_some_and(is_flat) { 1 } else { 3 }
     }
 
     /// Returns the number of objects rejected since the last call.
@@ -255,49 +270,19 @@ impl Objects {
 
     /// Returns the next rows; `None` at the end of the piece.
     pub(super) fn next(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
-        if let Some(chunk) = self.next_flat(piece)? {
-            return Ok(Some(chunk).filter(|chunk| !chunk.is_empty()));
+        match self.next_found(piece) {
+            Some(chunk) => Ok(Some(chunk).filter(|chunk| !chunk.is_empty())),
+            None => self.next_trees(piece),
         }
-        if let Some(decoder) = &mut self.decoder {
-            let decoded = decoder.decode(&piece.bytes[self.at..]);
-            if let Ok(read) = decoded
-                && let Ok(batch) = decoder.flush()
-            {
-                self.at += read;
-                let Some(batch) = batch else { return Ok(None) };
-                let vectors = batch.columns().iter().map(from_arrow).collect::<Result<Vec<_>>>()?;
-                return Ok(Some(Chunk::new(vectors, batch.num_rows())));
-            }
-            // It can't continue after an error.
-            self.decoder = None;
-        }
-        self.next_trees(piece)
     }
 
-    /// Returns the next rows, none at the end of the piece; `None` if they aren't flat.
-    fn next_flat(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
-        let Some(flat) = &mut self.flat else { return Ok(None) };
-        let Some(next) = flat.find(&piece.bytes, self.at, self.rows_max) else { return Ok(None) };
-        let mut vectors = Vec::with_capacity(self.types.len());
-        for (column, ColumnType { logical, physical, .. }) in self.types.iter().enumerate() {
-            let fields = flat.fields(&piece.bytes, column);
-            if *logical == DataType::Utf8View {
-                let is_right = |text: &[u8]| std::str::from_utf8(text).is_ok_and(is_json);
-                let is_json_column = self.columns[column].1 == SqlType::Json;
-                if is_json_column && !(0..flat.len()).filter_map(|row| fields.get(row)).all(is_right) {
-                    return Ok(None);
-                }
-                vectors.push(fields.strings(None));
-                continue;
-            }
-            let values = fields.values(logical, *physical, &ColumnForm::default())?;
-            if !values.wrong.is_empty() {
-                return Ok(None);
-            }
-            vectors.push(values.vector);
-        }
+    /// Returns the next rows, none at the end of the piece; `None` if anything about them is unusual.
+    fn next_found(&mut self, piece: &Piece) -> Option<Chunk> {
+        let found = self.found.as_mut()?;
+        let next = found.find_rows(&piece.bytes, self.at, self.rows_max)?;
+        let vectors = found.fields.iter().map(|column| column.vector(&piece.bytes)).collect::<Option<Vec<_>>>()?;
         self.at = next;
-        Ok(Some(Chunk::new(vectors, flat.len())))
+        Some(Chunk::new(vectors, found.valid.len()))
     }
 
     /// Returns the next rows, parsed as trees; `None` at the end of the piece.
@@ -363,21 +348,4 @@ fn next_line(text: &str, at: usize, is_value: bool) -> usize {
 
 fn shortened(text: &str) -> String {
     text.chars().take(SHOWN_CHARACTERS_MAX).collect()
-}
-
-/// Returns true if a type contains JSON, which keeps its spelling; Arrow doesn't keep it.
-fn has_json(ty: &SqlType) -> bool {
-    match ty {
-        SqlType::Json => true,
-        SqlType::List(element) | SqlType::Array(element, _) => has_json(element),
-        SqlType::Struct(fields) => fields.iter().any(|field| has_json(&field.ty)),
-        SqlType::Map(entry) => has_json(&entry.0) || has_json(&entry.1),
-        _ => false,
-    }
-}
-
-/// Creates Arrow's decoder; `None` if it doesn't support a type.
-fn decoder(fields: Vec<Field>, rows_max: usize) -> Option<Decoder> {
-    let schema: SchemaRef = Schema::new(fields).into();
-    ReaderBuilder::new(schema).with_batch_size(rows_max).with_coerce_primitive(true).build_decoder().ok()
 }

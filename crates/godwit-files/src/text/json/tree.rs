@@ -33,6 +33,19 @@ pub(super) fn read(text: &str, at: usize) -> Result<(Node<'_>, usize), Flaw> {
     Ok((node, reader.at))
 }
 
+/// Returns a text without its quotes as what its escapes stand for; `None` if one of them is wrong.
+pub(super) fn unescaped(text: &str) -> Option<String> {
+    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut unescaped = String::with_capacity(text.len());
+    while let Some(length) = memchr::memchr(b'\\', &text.as_bytes()[reader.at..]) {
+        unescaped.push_str(&text[reader.at..reader.at + length]);
+        reader.at += length;
+        unescaped.push(reader.escaped().ok()?);
+    }
+    unescaped.push_str(&text[reader.at..]);
+    Some(unescaped)
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
