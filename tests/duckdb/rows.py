@@ -54,8 +54,8 @@ def normal(value: Any) -> Any:
         case datetime.date() | datetime.time():
             return value.isoformat()
         case float() if not math.isfinite(value):
-            # JSON has no way to write these.
-            return None
+            # JSON has no numbers for these: the shell writes their text.
+            return "NaN" if math.isnan(value) else str(value)
     return value
 
 

@@ -8,7 +8,7 @@ use crate::OptimizerSettings;
 use crate::test_queries::Planner;
 
 /// Time limit for parsing, binding and optimizing together.
-const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
+const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 6 });
 
 /// Plans statements on the stack that deep plans require.
 fn assert_planned(statements: Vec<(&'static str, String)>) {
