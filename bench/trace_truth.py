@@ -147,7 +147,8 @@ def true_shares(trace: dict, samples: list[dict], loads: np.ndarray, by_address:
             then = times[order[first:end]]
             until = np.inf if memory["until"] is None else memory["until"]
             # Between two marks, only the order of loads is known: an object may be as old as the mark before.
-            since = max((moment for moment in moments if moment <= memory["from"]), default=0)
+            before = bisect.bisect_right(moments, memory["from"])
+            since = moments[before - 1] if before > 0 else 0
             totals[name_of(known)] += int(((since <= then) & (then < until)).sum())
     whole = sum(totals.values())
     return {name: count / whole for name, count in totals.items()}

@@ -37,11 +37,7 @@ fn is_decimal(logical: &DataType) -> bool {
 
 /// True for text in any layout.
 pub(crate) fn is_text(logical: &DataType) -> bool {
-    match logical {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, values) => is_text(values),
-        _ => false,
-    }
+    matches!(logical, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 fn is_binary(logical: &DataType) -> bool {
@@ -65,12 +61,7 @@ pub(crate) fn compile(argument: Expression, to: &DataType, text: &str) -> Result
         return null_literal(to);
     }
     let same_bytes = is_text(&from) && (is_text(to) || is_binary(to)) || is_binary(&from) && is_binary(to);
-    let wrapped = match (&from, to) {
-        (DataType::Dictionary(_, a), DataType::Dictionary(_, b)) => a == b,
-        (DataType::Dictionary(_, a), b) | (b, DataType::Dictionary(_, a)) => **a == *b,
-        _ => false,
-    };
-    if same_bytes || wrapped {
+    if same_bytes {
         return Ok(relabelled(&argument, to));
     }
     match to {

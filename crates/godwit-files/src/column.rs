@@ -265,12 +265,11 @@ impl ColumnReader {
             }
             ValueEncoding::Rle if self.decoding.stored == Stored::Bool => {
                 start += 4;
-                let _memory = self.memory.reserve(values.saturating_mul(5), MemoryTag::Reader)?;
-                let mut bits = Vec::new();
-                RunCursor::new(start.min(bytes.len())..bytes.len(), 1)
-                    .and_then(|mut cursor| cursor.read(&bytes, values, &mut bits))
+                let _memory = self.memory.reserve(values.saturating_mul(2), MemoryTag::Reader)?;
+                let bits = RunCursor::new(start.min(bytes.len())..bytes.len(), 1)
+                    .and_then(|mut cursor| cursor.read_bits(&bytes, values))
                     .map_err(|error| self.pages.corrupt(error.message()))?;
-                Values::Flat(Flat::Bool(bits.iter().map(|&bit| bit as u8).collect::<Vec<u8>>().into()))
+                Values::Flat(Flat::Bool((0..values).map(|row| u8::from(bits.get(row))).collect::<Vec<u8>>().into()))
             }
             other => return Err(self.pages.corrupt(format!("a page has the unexpected encoding {other:?}"))),
         };
@@ -310,13 +309,7 @@ impl ColumnReader {
             Some((0, count)) if count >= rows => return Ok(Some(Bitmap::filled(rows, false))),
             _ => {}
         }
-        let _memory = self.memory.reserve(rows * size_of::<u32>(), MemoryTag::Reader)?;
-        self.scratch.clear();
-        cursor.read(bytes, rows, &mut self.scratch).map_err(corrupt)?;
-        let levels = &self.scratch;
-        let validity = Bitmap::from_fn(rows, |row| levels[row] == 1);
-        // A page is larger than a chunk; its scratch isn't kept.
-        self.scratch = Vec::new();
+        let validity = cursor.read_bits(bytes, rows).map_err(corrupt)?;
         Ok(if validity.all() { None } else { Some(validity) })
     }
 
@@ -395,17 +388,28 @@ impl DataPage {
 
 /// Returns for each row (or each selected one) the position of its value among the values; NULL rows get a neighbour's.
 fn spread_values(validity: &Bitmap, selected: Option<&[u32]>) -> Vec<u32> {
-    let mut positions = Vec::with_capacity(validity.len());
-    let mut before = 0u32;
-    for row in 0..validity.len() {
-        let valid = validity.get(row) as u32;
-        before += valid;
-        positions.push(before.saturating_sub(1));
-    }
-    match selected {
-        None => positions,
-        Some(selected) => selected.iter().map(|&row| positions[row as usize]).collect(),
-    }
+    let words = validity.words();
+    // The values before a word.
+    let mut before = 0;
+    let Some(selected) = selected else {
+        let mut positions = Vec::with_capacity(words.len() * 64);
+        for &word in words {
+            positions.extend((0..64).map(|bit| {
+                before += (word >> bit & 1) as u32;
+                before.saturating_sub(1)
+            }));
+        }
+        positions.truncate(validity.len());
+        return positions;
+    };
+    let mut passed = 0;
+    let position = |&row: &u32| {
+        let (word, bit) = (row as usize / 64, row % 64);
+        before += words[passed..word].iter().map(|word| word.count_ones()).sum::<u32>();
+        passed = word;
+        (before + (words[word] & (u64::MAX >> (63 - bit))).count_ones()).saturating_sub(1)
+    };
+    selected.iter().map(position).collect()
 }
 
 /// Returns codes as a vector; `None` if one is out of bounds.

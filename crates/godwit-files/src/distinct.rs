@@ -6,7 +6,9 @@
 //! - Others: some rows from two places of the table. If they have values in common, values recur all over the table:
 //!   the share of the second place's values that the first has, too, tells how many there are (capture and recapture,
 //!   by Lincoln and Petersen). If they have none, the share of distinct values in one place, extrapolated to all rows,
-//!   is right for keys and for clustered columns. The width of the range is a bound.
+//!   is right for keys and for clustered columns. The width of the range is a bound; if it is just the number of rows, as
+//!   for keys that count up, or if there are several rows for each of its values, it is taken as it is, and nothing is
+//!   read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use godwit_vector::kernels::hash::hash_vectors;
 use parquet::basic::Encoding;
 
 use crate::column::{ColumnReader, SharedDictionary};
-use crate::config::{READ_BYTES_MIN, SAMPLED_ROW_GROUPS, SAMPLED_ROWS};
+use crate::config::{DENSE_ROWS_MIN, READ_BYTES_MIN, SAMPLED_ROW_GROUPS, SAMPLED_ROWS};
 use crate::page::{PageReader, ReadWindow};
 use crate::sample::places_of;
 use crate::table::{ParquetTable, TableFile};
@@ -39,20 +41,34 @@ pub(crate) fn estimate(
     if table.files().iter().any(|file| file.column(column).is_none()) {
         return Ok(None);
     }
-    let rows: u64 = groups.iter().map(|&(file, group)| table.files()[file].file.row_group_rows[group] as u64).sum();
+    let rows = table.statistics().rows;
     if rows == 0 {
         return Ok(Some(0));
     }
-    let values = rows - known.null_count.unwrap_or(0).min(rows);
+    let values = values_of(known, rows);
     let limit = known.range.map_or(u64::MAX, |range| range.count().min(u64::MAX as u128) as u64).min(values);
     let all_dictionaries =
         groups.iter().all(|&(file, group)| is_dictionary_encoded(&table.files()[file], group, column));
-    let estimate = if all_dictionaries {
-        from_dictionaries(table, column, &groups, known, memory)?
-    } else {
-        from_samples(table, column, &groups, values, memory)?
+    let estimate = match all_dictionaries {
+        true => from_dictionaries(table, column, &groups, known, memory)?,
+        false if is_dense(known, values) => Some(limit),
+        false => from_samples(table, column, &groups, values, memory)?,
     };
     Ok(estimate.map(|estimate| estimate.clamp(1, limit.max(1))))
+}
+
+/// Returns the number of rows that aren't NULL, as far as that is known.
+fn values_of(known: &ColumnStatistics, rows: u64) -> u64 {
+    rows - known.null_count.unwrap_or(0).min(rows)
+}
+
+/// Returns true if nearly all values of the column's range should occur among its values.
+fn is_dense(known: &ColumnStatistics, values: u64) -> bool {
+    let values = u128::from(values);
+    known.range.is_some_and(|range| {
+        let width = range.count();
+        width == values || width.saturating_mul(DENSE_ROWS_MIN) <= values
+    })
 }
 
 /// Returns where [`estimate`] will read, as files and ranges in them.
@@ -68,6 +84,10 @@ pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u
             Some((file, chunk.start..chunk.end.min(chunk.start + READ_BYTES_MIN as u64)))
         };
         return groups.iter().step_by(groups.len().div_ceil(SAMPLED_ROW_GROUPS)).filter_map(header).collect();
+    }
+    let known = &table.statistics().columns[column];
+    if is_dense(known, values_of(known, table.statistics().rows)) {
+        return Vec::new();
     }
     let sampled = sampled_groups(&groups);
     let rows = |group: Group, place| sampled_rows(table, group, place).map(|rows| (group, rows));

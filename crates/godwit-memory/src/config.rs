@@ -33,7 +33,7 @@ pub(crate) const IDLE_PER_USED: u64 = 4;
 
 /// Compressed pages lie in slots whose sizes are multiples of this. Fewer sizes would waste more of each slot, more
 /// would scatter free slots over more files.
-pub(crate) const SLOT_STEP_BYTES: usize = 32 * 1024;
+pub(crate) const SLOT_STEP_BYTES: usize = PAGE_BYTES / 8;
 
 /// The temporary file is truncated when at least this many slots at its end are free (16 MiB), or when all are:
 /// truncating costs a file-system transaction and blocks new slots meanwhile.

@@ -89,7 +89,9 @@ fn from_float(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     let exact = match to {
         _ if !float.is_finite() => None,
         SqlType::Decimal { scale, .. } => {
-            Written::parse(&shortest(float, *from == SqlType::Real)).and_then(|written| written.rounded(*scale))
+            let mut buffer = zmij::Buffer::new();
+            let digits = shortest(&mut buffer, float, *from == SqlType::Real);
+            Written::parse(digits).and_then(|written| written.rounded(*scale))
         }
         _ => {
             let whole = float.round_ties_even();

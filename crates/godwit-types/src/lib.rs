@@ -50,6 +50,7 @@ pub use literal::number_literal;
 pub use order_key::{order_key, order_key_type};
 pub use sql_type::{EnumType, SqlType, StructField};
 pub use text::intervals::parse as parse_interval;
+pub use text::times::{iso_moment, write_offset_minutes};
 pub use text::{format_value, is_json, parse_value, special_in_string, write_integer, write_json_string, write_value};
 pub use time_zone::TimeZone;
 pub use unify::common_type;

@@ -17,6 +17,7 @@ use arrow_buffer::{IntervalMonthDayNano, NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef, IntervalUnit, TimeUnit};
 use godwit_common::{Error, Result, SqlState};
 
+use crate::kernels::date::NANOSECONDS_PER_DAY;
 use crate::{Flat, Vector, from_arrow, to_arrow};
 
 /// Converts an array to another type for the same SQL values.
@@ -33,21 +34,13 @@ pub fn in_layout(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         (D::Null, _) => Ok(new_null_array(to, array.len())),
         (D::Dictionary(..), _) => in_layout(&decoded(array)?, to),
         (D::RunEndEncoded(..), _) => in_layout(&unrolled(array)?, to),
-        (D::List(_) | D::LargeList(_) | D::FixedSizeList(..), D::List(_) | D::LargeList(_) | D::FixedSizeList(..)) => {
-            lists(array, to)
-        }
+        (D::List(_) | D::LargeList(_) | D::FixedSizeList(..), D::List(_) | D::LargeList(_) | D::FixedSizeList(..))
+        | (D::Map(..), D::Map(..)) => lists(array, to),
         (D::Struct(_), D::Struct(fields)) => {
             let columns = array.as_struct().columns().iter().zip(fields);
             let columns = columns.map(|(column, field)| in_layout(column, field.data_type())).collect::<Result<_>>()?;
             let nulls = array.nulls().cloned();
             Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), columns, nulls, array.len()).map_err(unfit)?))
-        }
-        (D::Map(..), D::Map(entries, is_sorted)) => {
-            let map = array.as_map();
-            let stored: ArrayRef = Arc::new(map.entries().clone());
-            let converted = in_layout(&stored, entries.data_type())?.as_struct().clone();
-            let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
-            Ok(Arc::new(MapArray::try_new(Arc::clone(entries), offsets, converted, nulls, *is_sorted).map_err(unfit)?))
         }
         (D::Duration(_) | D::Interval(_), D::Interval(IntervalUnit::MonthDayNano)) => intervals(array),
         (D::Float16, D::Float32) => {
@@ -98,47 +91,54 @@ fn take(values: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
     arrow_select::take::take(values, rows, None).map_err(unfit)
 }
 
+/// Lists of any layout, and maps, which are lists of entries.
 fn lists(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    let offsets: Vec<usize> = match array.data_type() {
-        DataType::FixedSizeList(_, length) => (0..=array.len()).map(|row| row * *length as usize).collect(),
-        DataType::LargeList(_) => {
-            array.as_list::<i64>().value_offsets().iter().map(|&offset| offset as usize).collect()
+    use DataType as D;
+    let wide = |offsets: &[i32]| -> Vec<usize> { offsets.iter().map(|&offset| offset as usize).collect() };
+    let (offsets, items): (Vec<usize>, ArrayRef) = match array.data_type() {
+        D::FixedSizeList(_, size) => {
+            let offsets = (0..=array.len()).map(|row| row * *size as usize).collect();
+            (offsets, Arc::clone(array.as_fixed_size_list().values()))
         }
-        _ => array.as_list::<i32>().value_offsets().iter().map(|&offset| offset as usize).collect(),
+        D::LargeList(_) => {
+            let lists = array.as_list::<i64>();
+            (lists.value_offsets().iter().map(|&offset| offset as usize).collect(), Arc::clone(lists.values()))
+        }
+        D::Map(..) => (wide(array.as_map().value_offsets()), Arc::new(array.as_map().entries().clone())),
+        _ => (wide(array.as_list::<i32>().value_offsets()), Arc::clone(array.as_list::<i32>().values())),
     };
-    let values = match array.data_type() {
-        DataType::FixedSizeList(..) => array.as_fixed_size_list().values(),
-        DataType::LargeList(_) => array.as_list::<i64>().values(),
-        _ => array.as_list::<i32>().values(),
-    };
-    // A slice of an array has all of its elements.
+    // A slice of an array has the items of all rows.
     let (start, end) = (offsets[0], offsets[array.len()]);
-    let values = values.slice(start, end - start);
-    let elements = |field: &FieldRef| in_layout(&values, field.data_type());
+    let items = items.slice(start, end - start);
+    let items = |field: &FieldRef| in_layout(&items, field.data_type());
     let nulls = array.nulls().cloned();
-    fn shifted<O: OffsetSizeTrait>(offsets: &[usize]) -> Result<OffsetBuffer<O>> {
-        let shifted = offsets.iter().map(|offset| O::from_usize(offset - offsets[0])).collect::<Option<Vec<O>>>();
-        let shifted =
-            shifted.ok_or_else(|| Error::unsupported("lists of more than 2 billion elements in one chunk"))?;
-        Ok(OffsetBuffer::new(shifted.into()))
-    }
-    Ok(match to {
-        DataType::List(field) => {
-            Arc::new(ListArray::try_new(Arc::clone(field), shifted(&offsets)?, elements(field)?, nulls).map_err(unfit)?)
+    let lists: std::result::Result<ArrayRef, ArrowError> = match (array.data_type(), to) {
+        (_, D::List(field)) => ListArray::try_new(Arc::clone(field), shifted(&offsets)?, items(field)?, nulls)
+            .map(|lists| Arc::new(lists) as _),
+        (_, D::LargeList(field)) => {
+            LargeListArray::try_new(Arc::clone(field), shifted(&offsets)?, items(field)?, nulls)
+                .map(|lists| Arc::new(lists) as _)
         }
-        DataType::LargeList(field) => {
-            let lists = LargeListArray::try_new(Arc::clone(field), shifted(&offsets)?, elements(field)?, nulls);
-            Arc::new(lists.map_err(unfit)?)
+        (D::FixedSizeList(_, stored), D::FixedSizeList(field, size)) if stored == size => {
+            let items = items(field)?;
+            FixedSizeListArray::try_new_with_length(Arc::clone(field), *size, items, nulls, array.len())
+                .map(|lists| Arc::new(lists) as _)
         }
-        DataType::FixedSizeList(field, length) => match array.data_type() {
-            DataType::FixedSizeList(_, stored) if stored == length => {
-                let lists = FixedSizeListArray::try_new(Arc::clone(field), *length, elements(field)?, nulls);
-                Arc::new(lists.map_err(unfit)?)
-            }
-            other => return Err(Error::internal(format!("lists of the Arrow type {other} can't become {to}"))),
-        },
-        other => return Err(Error::internal(format!("lists can't become {other}"))),
-    })
+        (D::Map(..), D::Map(field, is_sorted)) => {
+            let entries = items(field)?.as_struct().clone();
+            MapArray::try_new(Arc::clone(field), shifted(&offsets)?, entries, nulls, *is_sorted)
+                .map(|maps| Arc::new(maps) as _)
+        }
+        (from, _) => return Err(Error::internal(format!("lists of the Arrow type {from} can't become {to}"))),
+    };
+    lists.map_err(unfit)
+}
+
+/// Returns offsets into the items of a slice.
+fn shifted<O: OffsetSizeTrait>(offsets: &[usize]) -> Result<OffsetBuffer<O>> {
+    let shifted = offsets.iter().map(|offset| O::from_usize(offset - offsets[0])).collect::<Option<Vec<O>>>();
+    let shifted = shifted.ok_or_else(|| Error::unsupported("lists of more than 2 billion elements in one chunk"))?;
+    Ok(OffsetBuffer::new(shifted.into()))
 }
 
 fn is_bytes(data_type: &DataType) -> bool {
@@ -166,7 +166,8 @@ fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef> {
         other => return Err(Error::internal(format!("values of the Arrow type {other} can't become decimals"))),
     };
     // Only scales below 0 differ from those of SQL's types.
-    let factor = u32::try_from(scale - stored_scale).ok().and_then(|zeros| 10i128.checked_pow(zeros));
+    let factor =
+        u32::try_from(i32::from(scale) - i32::from(stored_scale)).ok().and_then(|zeros| 10i128.checked_pow(zeros));
     let limit = 10i128.checked_pow(precision.into());
     let scaled = |(row, value): (usize, Option<i128>)| {
         if array.is_null(row) {
@@ -187,7 +188,7 @@ fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef> {
 fn tick_nanos(data_type: &DataType) -> Option<i64> {
     use DataType as D;
     Some(match data_type {
-        D::Date32 => 86_400_000_000_000,
+        D::Date32 => NANOSECONDS_PER_DAY,
         D::Date64 => 1_000_000,
         D::Time32(unit) | D::Time64(unit) | D::Timestamp(unit, _) | D::Duration(unit) => match unit {
             TimeUnit::Second => 1_000_000_000,
@@ -239,7 +240,7 @@ fn intervals(array: &ArrayRef) -> Result<ArrayRef> {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::builder::{ListBuilder, StringBuilder, StringDictionaryBuilder};
+    use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder, StringDictionaryBuilder};
     use arrow_buffer::i256;
     use arrow_schema::Field;
     use godwit_types::SqlType;
@@ -336,5 +337,21 @@ mod tests {
             None,
         ));
         assert_eq!(texts(&fixed.slice(1, 1), &SqlType::Array(Arc::new(SqlType::Double), 2)), ["[NULL, NULL]"]);
+        let field = Arc::new(Field::new_list_field(DataType::Null, true));
+        let none = FixedSizeListArray::try_new_with_length(field, 0, Arc::new(NullArray::new(0)), None, 2);
+        let none: ArrayRef = Arc::new(none.unwrap());
+        assert_eq!(texts(&none, &SqlType::Array(Arc::new(SqlType::Double), 0)), ["[]", "[]"]);
+        let mut builder = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
+        for (key, value) in [("a", 1), ("b", 2)] {
+            builder.keys().append_value(key);
+            builder.values().append_value(value);
+            builder.append(true).unwrap();
+        }
+        let maps: ArrayRef = Arc::new(builder.finish());
+        let ty = SqlType::Map(Arc::new((SqlType::Varchar, SqlType::Integer)));
+        assert_eq!(texts(&maps, &ty), ["{a=1}", "{b=2}"]);
+        let last = in_layout(&maps.slice(1, 1), &arrow_type(&ty).unwrap()).unwrap();
+        assert_eq!(last.as_map().entries().len(), 1, "only the entries of the slice are converted");
+        assert_eq!(texts(&maps.slice(1, 1), &ty), ["{b=2}"]);
     }
 }

@@ -1,11 +1,9 @@
 //! Values of a result, for display.
 
-use std::iter::repeat_n;
-
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use godwit_common::Result;
-use godwit_types::{SqlType, TimeZone, Value};
+use godwit_types::{SqlType, TimeZone, Value, iso_moment, write_json_string};
 use godwit_vector::from_arrow;
 use godwit_vector::sql::Reader;
 
@@ -50,20 +48,15 @@ impl<'t> ColumnReader<'t> {
         Ok(self.write_text(row, &mut text)?.then_some(text))
     }
 
-    /// Appends the value in a row, like a cast to VARCHAR; writes nothing and returns false if it is NULL. Moments differ
-    /// from a cast: with fractions in groups of three digits, and with the minutes of the zone, `10:00:00.500+01:00`.
+    /// Appends the value in a row, like a cast to VARCHAR; writes nothing and returns false if it is NULL.
     ///
     /// # Errors
     /// Those of [`value`](Self::value).
     pub fn write_text(&self, row: usize, out: &mut String) -> Result<bool> {
         let Some(zone) = &self.zone else { return self.reader.write_text(row, out) };
-        let Some((local, offset)) = self.moment(row, zone)? else { return Ok(false) };
-        out.push_str(&local);
-        if let Some((_, fraction)) = local.split_once('.') {
-            out.extend(repeat_n('0', fraction.len().next_multiple_of(3) - fraction.len()));
-        }
-        out.push_str(&offset);
-        Ok(true)
+        let text = self.moment(row, zone)?;
+        out.push_str(text.as_deref().unwrap_or_default());
+        Ok(text.is_some())
     }
 
     /// Appends the value in a row as JSON on one line, like `to_json`; NULL as `null`.
@@ -73,24 +66,18 @@ impl<'t> ColumnReader<'t> {
     pub fn write_json(&self, row: usize, out: &mut String) -> Result<()> {
         let Some(zone) = &self.zone else { return self.reader.write_json(row, out) };
         match self.moment(row, zone)? {
-            Some((local, offset)) => out.extend(["\"", &local.replacen(' ', "T", 1), &offset, "\""]),
+            Some(text) => write_json_string(out, &iso_moment(text)),
             None => out.push_str("null"),
         }
         Ok(())
     }
 
-    /// Returns the local time of a moment, and its offset from UTC with minutes; `None` for NULL.
-    fn moment(&self, row: usize, zone: &TimeZone) -> Result<Option<(String, String)>> {
-        let text = match zone.cast(&self.value(row)?, &SqlType::TimestampTz, &SqlType::Varchar)? {
-            Value::Text(text) => text,
-            _ => return Ok(None),
-        };
-        let at = text.rfind(['+', '-']).expect("a moment's text has an offset");
-        let (local, offset) = text.split_at(at);
-        // A cast omits minutes that are 0. An era may follow.
-        let (hours, rest) = offset.split_at("+00".len());
-        let minutes = if rest.starts_with(':') { "" } else { ":00" };
-        Ok(Some((local.to_owned(), format!("{hours}{minutes}{rest}"))))
+    /// Returns a moment as a cast writes it in a time zone; `None` for NULL.
+    fn moment(&self, row: usize, zone: &TimeZone) -> Result<Option<String>> {
+        Ok(match zone.cast(&self.value(row)?, &SqlType::TimestampTz, &SqlType::Varchar)? {
+            Value::Text(text) => Some(text.to_string()),
+            _ => None,
+        })
     }
 }
 
@@ -115,17 +102,12 @@ mod tests {
     #[test]
     fn moments_are_in_the_time_zone_of_the_session() {
         for (zone, moment, text, json) in [
-            ("UTC", "2024-01-15 12:00:00", "2024-01-15 12:00:00+00:00", "2024-01-15T12:00:00+00:00"),
-            ("UTC", "2024-01-15 12:00:00.1234", "2024-01-15 12:00:00.123400+00:00", "2024-01-15T12:00:00.1234+00:00"),
-            ("UTC", "0044-03-15 12:00:00 BC", "0044-03-15 12:00:00+00:00 BC", "0044-03-15T12:00:00+00:00 BC"),
-            ("Europe/Berlin", "2024-07-16 01:30:00", "2024-07-16 01:30:00+02:00", "2024-07-16T01:30:00+02:00"),
+            ("UTC", "2024-01-15 12:00:00", "2024-01-15 12:00:00+00", "2024-01-15T12:00:00+00:00"),
+            ("UTC", "2024-01-15 12:00:00.1234", "2024-01-15 12:00:00.1234+00", "2024-01-15T12:00:00.1234+00:00"),
+            ("UTC", "0044-03-15 12:00:00 BC", "0044-03-15 12:00:00+00 BC", "0044-03-15T12:00:00+00:00 BC"),
+            ("Europe/Berlin", "2024-07-16 01:30:00", "2024-07-16 01:30:00+02", "2024-07-16T01:30:00+02:00"),
             ("Asia/Kolkata", "2024-07-01 05:30:00", "2024-07-01 05:30:00+05:30", "2024-07-01T05:30:00+05:30"),
-            (
-                "America/New_York",
-                "2024-01-15 07:00:00.5",
-                "2024-01-15 07:00:00.500-05:00",
-                "2024-01-15T07:00:00.5-05:00",
-            ),
+            ("America/New_York", "2024-01-15 07:00:00.5", "2024-01-15 07:00:00.5-05", "2024-01-15T07:00:00.5-05:00"),
         ] {
             let expected = (Some(text.to_owned()), format!("\"{json}\""));
             assert_eq!(shown(zone, &format!("SELECT TIMESTAMPTZ '{moment}'")), expected, "{zone}");

@@ -14,8 +14,8 @@ use godwit_io::url_scheme;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
 use godwit_pipeline::{CancelToken, QueryContext, ResultCollector, Sink};
 use godwit_plan::{OutputColumn, Plan};
-use godwit_types::TimeZone;
-use godwit_vector::sql::arrow_type;
+use godwit_types::{SqlType, TimeZone};
+use godwit_vector::sql::{arrow_type, field_of};
 
 use crate::cache;
 use crate::connection::Inner;
@@ -38,7 +38,11 @@ impl Inner {
         check_reachable(&*shared.files, path)?;
         let format = FileFormat::of(path, options)?;
         shared.check_target(Path::new(path))?;
-        let rows = result_schema(plan)?;
+        // Text shows SQL's values, of which the columns of other files have the representation only.
+        let rows = match format {
+            FileFormat::Text(_) => output_schema(plan, |name, ty, nullable| field_of(name, ty, nullable))?,
+            FileFormat::Parquet(_) | FileFormat::Arrow(_) => result_schema(plan)?,
+        };
         let sink = |query: &QueryContext, count| {
             let split = SplitOptions::of(options, &rows)?;
             Ok(CopySink::create(&shared.files, path, (&format, split), &rows, query, count)? as Arc<dyn Sink>)
@@ -208,10 +212,12 @@ impl Shared {
 /// Returns the columns of a plan's result. All are nullable, regardless of what the plan knows, so that readers rely on
 /// nothing.
 pub(crate) fn result_schema(plan: &Plan) -> Result<SchemaRef> {
-    let field = |column: &OutputColumn| {
-        let data_type = arrow_type(&plan.column(column.column).ty)?;
-        Ok(Field::new(&column.name, data_type, true))
-    };
+    output_schema(plan, |name, ty, nullable| Ok(Field::new(name, arrow_type(ty)?, nullable)))
+}
+
+/// Returns the nullable columns of a plan's result; `field_of` makes one of a name and a type.
+fn output_schema(plan: &Plan, field_of: impl Fn(&str, &SqlType, bool) -> Result<Field>) -> Result<SchemaRef> {
+    let field = |output: &OutputColumn| field_of(&output.name, &plan.column(output.column).ty, true);
     let fields = plan.output.iter().map(field).collect::<Result<Vec<_>>>()?;
     Ok(Arc::new(Schema::new(fields)))
 }

@@ -45,9 +45,14 @@ impl Binder {
         if expr.ty == *ty {
             return Ok(expr);
         }
-        if context == CastContext::Explicit && is_read_from_json(&expr.ty, ty) {
-            let text = self.text_of_json(expr)?;
-            return self.coerce(text, ty, context);
+        if context == CastContext::Explicit {
+            if is_read_from_json(&expr.ty, ty) {
+                let text = self.text_of_json(expr)?;
+                return self.coerce(text, ty, context);
+            }
+            if let Some(converted) = self.json_cast(&expr, ty, false) {
+                return converted;
+            }
         }
         let span = expr.span;
         if expr.ty == SqlType::Unknown
@@ -89,6 +94,9 @@ impl Binder {
         let value = self.with_parameter_type(value, &ty);
         let value = if is_read_from_json(&value.ty, &ty) { self.text_of_json(value)? } else { value };
         let value = if value.ty == SqlType::Unknown { self.settle(value) } else { value };
+        if let Some(converted) = self.json_cast(&value, &ty, true) {
+            return converted;
+        }
         let from = open_type(&value);
         match value.ty == ty || cast_kind(&from, &ty).is_some() {
             true => self.cast_to(value, &ty, true),
@@ -110,6 +118,20 @@ impl Binder {
         let span = expr.span;
         let whole = Expr::literal(Value::text("$"), SqlType::Varchar).at(span);
         self.call_scalar("json_extract_string", vec![expr, whole], span)
+    }
+
+    /// Casts JSON to a nested type, or a value to JSON, by the functions that do so; `None` for other casts.
+    fn json_cast(&mut self, expr: &Expr, ty: &SqlType, lenient: bool) -> Option<Result<Expr>> {
+        let span = expr.span;
+        match (&expr.ty, ty) {
+            (SqlType::Json, nested) if nested.is_nested() => {
+                let name = if lenient { "json_transform" } else { "json_transform_strict" };
+                Some(self.call_scalar(name, vec![expr.clone(), Expr::null(nested.clone()).at(span)], span))
+            }
+            (SqlType::Json | SqlType::Varchar | SqlType::Unknown, SqlType::Json) => None,
+            (_, SqlType::Json) => Some(self.call_scalar("to_json", vec![expr.clone()], span)),
+            _ => None,
+        }
     }
 
     /// Casts values to their common type. If there is none, the error mentions `what` they belong to.
@@ -243,7 +265,7 @@ fn mentions_zone(ty: &SqlType) -> bool {
     }
 }
 
-/// Whether a JSON value can be cast to the type. Lists and structs can't.
+/// Whether a JSON value becomes a value of the type by way of its text.
 fn is_read_from_json(from: &SqlType, to: &SqlType) -> bool {
     *from == SqlType::Json && *to != SqlType::Json && *to != SqlType::Varchar && !to.is_nested()
 }

@@ -152,7 +152,7 @@ impl Binder {
     pub(crate) fn sort_key(&mut self, by: &ast::OrderByExpr, cx: &mut ExprContext<'_>) -> Result<SortKey> {
         let (expr, collation) = Collation::split(&by.expr)?;
         let value = self.settled(expr, cx)?;
-        Ok(sort_key(self.in_collation(value, collation)?, by.direction, by.nulls))
+        Ok(sort_key(self.in_collation(value, &collation)?, by.direction, by.nulls))
     }
 
     fn sort_keys(&mut self, keys: &[ast::OrderByExpr], cx: &mut ExprContext<'_>) -> Result<Vec<SortKey>> {

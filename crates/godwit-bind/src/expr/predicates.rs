@@ -61,9 +61,9 @@ impl Binder {
         };
         let mut shared = Shared::new();
         let collation = Collation::of([&**operand, &**low, &**high])?;
-        let operand = self.collated(operand, collation, cx)?;
+        let operand = self.collated(operand, &collation, cx)?;
         let operand = self.share(operand, &mut shared);
-        let (mut low, mut high) = (self.collated(low, collation, cx)?, self.collated(high, collation, cx)?);
+        let (mut low, mut high) = (self.collated(low, &collation, cx)?, self.collated(high, &collation, cx)?);
         let span = low.span.to(high.span);
         if *symmetric {
             (low, high) = (self.share(low, &mut shared), self.share(high, &mut shared));
@@ -115,8 +115,8 @@ impl Binder {
             }
             _ => {
                 let collation = Collation::of(std::iter::once(operand).chain(list))?;
-                let operand = self.collated(operand, collation, cx)?;
-                let list = self.exprs_in(list, collation, cx)?;
+                let operand = self.collated(operand, &collation, cx)?;
+                let list = self.exprs_in(list, &collation, cx)?;
                 self.is_one_of(operand, list)?
             }
         };
@@ -208,7 +208,7 @@ impl Binder {
         let collation = Collation::of(compared.into_iter().flatten())?;
         let operand = match operand {
             Some(operand) => {
-                let operand = self.collated(operand, collation, cx)?;
+                let operand = self.collated(operand, &collation, cx)?;
                 Some(self.share(operand, &mut shared))
             }
             None => None,
@@ -218,7 +218,7 @@ impl Binder {
         for branch in branches {
             conditions.push(match &operand {
                 Some(operand) => {
-                    let when = self.collated(&branch.when, collation, cx)?;
+                    let when = self.collated(&branch.when, &collation, cx)?;
                     self.compare(Comparison::Equal, operand.clone(), when, branch.when.span)?.at(branch.when.span)
                 }
                 None => self.truth(&branch.when, cx, "the condition of WHEN")?,

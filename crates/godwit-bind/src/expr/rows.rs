@@ -49,8 +49,8 @@ impl Binder {
             }
             _ => {
                 let collation = Collation::of([left, right])?;
-                let left = self.collated(left, collation, cx)?;
-                let right = self.collated(right, collation, cx)?;
+                let left = self.collated(left, &collation, cx)?;
+                let right = self.collated(right, &collation, cx)?;
                 self.compare(comparison, left, right, op_span)
             }
         }

@@ -58,7 +58,7 @@ impl Binder {
                         Some(column) => self.column(column, outer),
                         None => self.key_over_result(by, &bound, outer)?,
                     };
-                    let value = self.in_collation(value, collation)?;
+                    let value = self.in_collation(value, &collation)?;
                     keys.push(super::order::key(value, expr.direction, expr.nulls));
                 }
                 keys

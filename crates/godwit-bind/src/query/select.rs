@@ -160,7 +160,7 @@ impl Binder {
                 let key = |by: &ast::OrderByExpr| {
                     let (expr, collation) = Collation::split(&by.expr)?;
                     let value = key(self, expr, Clause::OrderBy)?;
-                    Ok(order::key(self.in_collation(value, collation)?, by.direction, by.nulls))
+                    Ok(order::key(self.in_collation(value, &collation)?, by.direction, by.nulls))
                 };
                 exprs.iter().map(key).collect::<Result<Vec<_>>>()?
             }

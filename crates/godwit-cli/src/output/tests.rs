@@ -200,7 +200,7 @@ fn every_format_writes_every_type() {
     assert_eq!(
         of_query(&connection, EVERYTHING, Format::Csv).split_once('\n').unwrap().1,
         "\"[1, NULL]\",\"{'a': 'x\\'y', 'b': [1]}\",{k=v|w},1 month 2 days 00:00:03.5,\\x00ff,10:11:12.5,2020-01-01 \
-         00:00:00+00:00,101,1,\"[['a,b', NULL, 'NULL', '']]\",a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11,\"{\"\"a\"\": \
+         00:00:00+00,101,1,\"[['a,b', NULL, 'NULL', '']]\",a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11,\"{\"\"a\"\": \
          \"\"<\"\"}\",,\"東京\n\t\"\"'\"\n"
     );
 }

@@ -5,15 +5,12 @@ use std::fmt::Write as _;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use chrono::{DateTime, Utc};
 use godwit_common::{Error, Result};
-use godwit_types::calendar::ticks_per_second;
-use godwit_types::{SqlType, Value};
+use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY, ticks_per_second};
+use godwit_types::{SqlType, Value, write_offset_minutes};
 use godwit_vector::kernels::date::{Civil, civil_from_days};
 use godwit_vector::sql::Reader;
 use godwit_vector::{Chunk, Flat, StrColumn, Vector, match_integer_type};
 
-const SECONDS_PER_DAY: i64 = 86_400;
-const MICROS_PER_DAY: i64 = 86_400_000_000;
-const MICROS_PER_SECOND: i64 = 1_000_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
 /// The characters that occur in numbers, dates and timestamps.
@@ -186,10 +183,10 @@ struct OtherCells<'a> {
 impl OtherCells<'_> {
     fn write(&self, row: usize, out: &mut String) -> Result<()> {
         let Some(format) = self.format else {
+            let start = out.len();
             self.values.write_text(row, out)?;
-            // Not all readers know offsets from UTC without minutes.
-            if *self.ty == SqlType::TimestampTz && out.ends_with("+00") {
-                out.push_str(":00");
+            if *self.ty == SqlType::TimestampTz {
+                write_offset_minutes(out, start);
             }
             return Ok(());
         };

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use godwit_common::{Error, Result};
+use godwit_vector::Bitmap;
 use godwit_vector::kernels::unpack::{unpack, unpack_at};
 
 /// If fewer than one in this many values of a group is needed, each is extracted on its own.
@@ -68,6 +69,26 @@ impl RunCursor {
             wanted -= step;
         }
         Ok(())
+    }
+
+    /// Returns the next `count` values, of one bit each, as a bitmap.
+    pub(crate) fn read_bits(&mut self, page: &[u8], count: usize) -> Result<Bitmap> {
+        assert_eq!(self.width, 1, "the values are bits");
+        let mut words = vec![0u64; count.div_ceil(64)];
+        let mut done = 0;
+        while done < count {
+            let step = self.step(page, count - done)?;
+            match self.run {
+                Run::Repeated(0) => {}
+                Run::Repeated(_) => write_bits(&mut words, done, step, |_| u64::MAX),
+                Run::Packed(bytes, passed) => {
+                    write_bits(&mut words, done, step, |at| word_of_bits(&page[bytes..], passed + at));
+                }
+            }
+            self.pass(step);
+            done += step;
+        }
+        Ok(Bitmap::from_words(words, count))
     }
 
     /// Appends those of the next `count` values that are at `positions` (ascending, below `count`).
@@ -177,6 +198,34 @@ impl RunCursor {
     }
 }
 
+/// Writes `count` bits from bit `first` of zeroed words on; `bits(at)` has the next ones, from the `at`-th on.
+fn write_bits(words: &mut [u64], first: usize, count: usize, bits: impl Fn(usize) -> u64) {
+    let mut at = 0;
+    while at < count {
+        let (word, shift) = ((first + at) / 64, (first + at) % 64);
+        let taken = (64 - shift).min(count - at);
+        let kept = u64::MAX >> (64 - taken);
+        words[word] |= (bits(at) & kept) << shift;
+        at += taken;
+    }
+}
+
+/// Returns 64 bits from a bit on, the first one in the lowest bit; those behind the end are 0.
+fn word_of_bits(bytes: &[u8], bit: usize) -> u64 {
+    let (at, shift) = (bit / 8, bit % 8);
+    let low = match bytes.get(at..at + 8) {
+        Some(word) => u64::from_le_bytes(word.try_into().expect("eight bytes")),
+        None => {
+            let rest = bytes.get(at..).unwrap_or_default();
+            rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+        }
+    };
+    match (shift, bytes.get(at + 8)) {
+        (0, _) | (_, None) => low >> shift,
+        (_, Some(&next)) => low >> shift | u64::from(next) << (64 - shift),
+    }
+}
+
 fn varint(input: &mut &[u8]) -> Option<u32> {
     let mut value = 0u32;
     for shift in (0..35).step_by(7) {
@@ -236,7 +285,7 @@ mod tests {
         fn cursors_agree_with_a_list(
             width in 0u32..=32,
             parts in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u32>(), 0..60)), 0..6),
-            steps in prop::collection::vec((0usize..3, 0usize..50, 1usize..10), 0..20),
+            steps in prop::collection::vec((0usize..4, 0usize..50, 1usize..10), 0..20),
         ) {
             let (bytes, values) = encode(&parts, width);
             let mut cursor = RunCursor::new(0..bytes.len(), width).unwrap();
@@ -250,6 +299,10 @@ mod tests {
                     1 => {
                         cursor.read(&bytes, count, &mut out).unwrap();
                         prop_assert_eq!(&out[..], next);
+                    }
+                    2 if width == 1 => {
+                        let bits = cursor.read_bits(&bytes, count).unwrap();
+                        prop_assert_eq!(bits, Bitmap::from_fn(count, |row| next[row] == 1));
                     }
                     _ => {
                         let positions: Vec<u32> = (0..count as u32).step_by(stride).collect();
@@ -270,6 +323,22 @@ mod tests {
             let mut cursor = RunCursor::new(0..bytes.len(), width).unwrap();
             let _ = cursor.clone().read(&bytes, count, &mut Vec::new());
             let _ = cursor.read_selected(&bytes, count, &[], &mut Vec::new(), &mut Vec::new());
+            let mut cursor = RunCursor::new(0..bytes.len(), 1).unwrap();
+            let _ = cursor.read_bits(&bytes, count);
+        }
+
+        #[test]
+        fn bits_agree_with_a_list(
+            parts in prop::collection::vec((any::<bool>(), prop::collection::vec(0u32..2, 0..200)), 0..6),
+            skipped in 0usize..100,
+        ) {
+            let (bytes, values) = encode(&parts, 1);
+            let skipped = skipped.min(values.len());
+            let mut cursor = RunCursor::new(0..bytes.len(), 1).unwrap();
+            cursor.skip(&bytes, skipped).unwrap();
+            let rest = &values[skipped..];
+            let bits = cursor.read_bits(&bytes, rest.len()).unwrap();
+            prop_assert_eq!(bits, Bitmap::from_fn(rest.len(), |row| rest[row] == 1));
         }
     }
 }

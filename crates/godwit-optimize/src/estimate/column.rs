@@ -7,7 +7,7 @@ use godwit_plan::{Arithmetic, Expr, ExprKind, Relation, ValueRange};
 use godwit_types::{SqlType, Value};
 
 use super::NodeEstimate;
-use super::config::{DENSE_ROWS_MIN, NESTED_BYTES, STRING_BYTES};
+use super::config::{DENSE_ROWS_MIN, NESTED_BYTES, STRING_BYTES, UNASKED_PART, UNASKED_ROWS_MAX};
 
 /// Estimate of a column.
 #[derive(Debug, Clone)]
@@ -68,6 +68,17 @@ impl Domain {
                 };
                 (values.clamp(1.0, *at_most), false)
             }
+        }
+    }
+
+    /// Returns the number of values, or a bound of it if a table would have to read its files for it.
+    fn cheap_bound(&self) -> f64 {
+        match self {
+            Domain::OfTable { relation, position, otherwise } => match relation.statistics().columns.get(*position) {
+                Some(known) if known.distinct.is_some() => self.values().0,
+                _ => otherwise.cheap_bound(),
+            },
+            Domain::Known(_) | Domain::AtMost(_) | Domain::Computed { .. } => self.values().0,
         }
     }
 
@@ -134,7 +145,22 @@ impl ColumnEstimate {
 
     /// Distinct values expected among `rows` rows drawn from the domain.
     pub fn distinct_in(&self, rows: f64) -> f64 {
-        distinct_in(self.domain(), rows)
+        distinct_in(if self.are_few(rows) { self.domain.cheap_bound() } else { self.domain() }, rows)
+    }
+
+    /// True for so few of a table's rows that no file is read for the values among them.
+    fn are_few(&self, rows: f64) -> bool {
+        rows <= UNASKED_ROWS_MAX && rows * UNASKED_PART <= self.base_rows
+    }
+
+    /// Returns the column as key of `rows` groups, which are its new base.
+    pub(super) fn of_groups(&self, rows: f64) -> Self {
+        let mut of_groups = Self { base_rows: rows, ..self.clone() };
+        match self.are_few(rows) {
+            true => of_groups.domain = Domain::AtMost(self.domain.cheap_bound().min(rows)),
+            false => of_groups.set_domain(self.domain().min(rows)),
+        }
+        of_groups
     }
 }
 

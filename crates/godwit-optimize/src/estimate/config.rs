@@ -49,6 +49,12 @@ pub(super) const NESTED_BYTES: f64 = 64.0;
 /// range is only an upper bound.
 pub(super) const DENSE_ROWS_MIN: f64 = 2.0;
 
+/// Rows up to which the distinct values among them don't matter enough to read a file for them: a chunk.
+pub(super) const UNASKED_ROWS_MAX: f64 = 2048.0;
+
+/// They are also at most one in this many of the table's rows: small files are read quickly.
+pub(super) const UNASKED_PART: f64 = 8.0;
+
 /// Minimum number of scans in a query to try its filters on samples: with two tables, only the build side is left to
 /// choose.
 pub(super) const SAMPLED_SCANS_MIN: usize = 3;

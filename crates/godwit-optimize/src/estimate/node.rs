@@ -137,12 +137,7 @@ fn group(plan: &Plan, aggregate: &Aggregate, input: &NodeEstimate) -> NodeEstima
     };
     // The groups are a new base: their keys, taken together, are unique.
     let ids = aggregate.keys.iter().map(|&(column, _)| column);
-    let of_group = |key: Rc<ColumnEstimate>| {
-        let mut estimate = ColumnEstimate { base_rows: rows, ..(*key).clone() };
-        estimate.set_domain(key.domain().min(rows));
-        estimate
-    };
-    let keys = ids.zip(keys).map(|(column, key)| (column, Rc::new(of_group(key))));
+    let keys = ids.zip(keys).map(|(column, key)| (column, Rc::new(key.of_groups(rows))));
     let made = aggregate.grouping_id.into_iter().chain(aggregate.aggregates.iter().map(|&(column, _)| column));
     let made = made.map(|column| (column, unknown_column(plan, column, rows)));
     NodeEstimate::new(rows, keys.chain(made))

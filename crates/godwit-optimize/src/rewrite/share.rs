@@ -19,6 +19,10 @@ use crate::properties::effects::is_volatile_node;
 /// Maximum number of uses that a cheap plan is copied to.
 const USES_MAX: usize = 4;
 
+/// Maximum number of joins of a cheap plan. Those of TPC-DS that join more, and filter in between, keep few of the rows
+/// that each copy would read.
+const JOINS_MAX: usize = 2;
+
 /// Maximum number of nodes of all copies of a plan.
 const COPIES_MAX: usize = 200;
 
@@ -86,7 +90,7 @@ fn decide(materialized: Option<bool>, measure: Measure, uses: Uses, budget: &mut
     }
     let growth = measure.size.saturating_mul(uses.count);
     let is_asked_for = materialized == Some(false);
-    let is_worth_it = measure.is_cheap && uses.count <= USES_MAX && growth <= COPIES_MAX;
+    let is_worth_it = measure.is_cheap && measure.joins <= JOINS_MAX && uses.count <= USES_MAX && growth <= COPIES_MAX;
     if growth > *budget || !(is_asked_for || is_worth_it) {
         return Decision::Keep;
     }
@@ -101,6 +105,8 @@ struct Measure {
     size: usize,
     /// Number of levels.
     depth: usize,
+    /// Number of joins.
+    joins: usize,
     /// Whether evaluating it again costs about as much as reading stored rows.
     is_cheap: bool,
     /// Whether evaluating it again may give different rows.
@@ -129,9 +135,11 @@ impl Measures {
                 continue;
             }
             let is_cheap = subqueries.is_empty() && is_cheap(node);
-            let mut measure = Measure { size: 1, depth: 1, is_cheap, is_volatile: is_volatile_node(node) };
+            let joins = usize::from(matches!(node, Node::Join(_)));
+            let mut measure = Measure { size: 1, depth: 1, joins, is_cheap, is_volatile: is_volatile_node(node) };
             for below in below.map(|below| self.known[&below]) {
                 measure.size = measure.size.saturating_add(below.size);
+                measure.joins = measure.joins.saturating_add(below.joins);
                 measure.depth = measure.depth.max(below.depth + 1);
                 measure.is_cheap &= below.is_cheap;
                 measure.is_volatile |= below.is_volatile;

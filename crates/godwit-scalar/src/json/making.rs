@@ -98,11 +98,10 @@ impl MakingKernel {
                 out.push('{');
                 for (at, entry) in readers.chunks_exact(2).enumerate() {
                     out.push_str(if at == 0 { "" } else { "," });
-                    if entry[0].value(row)?.is_null() {
+                    if !entry[0].write_json_key(row, out)? {
                         return Err(Error::user("a key of a JSON object must not be NULL")
                             .with_code(SqlState::INVALID_PARAMETER_VALUE));
                     }
-                    entry[0].write_json_key(row, out)?;
                     entry[1].write_json(row, out)?;
                 }
                 out.push('}');

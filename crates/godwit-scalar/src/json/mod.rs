@@ -8,6 +8,7 @@
 //! entries.rs    the parts of a value, with their paths
 //! comparing.rs  containment, and the types of values
 //! making.rs     SQL values as JSON
+//! transforming.rs  JSON as SQL values of any type
 //! ```
 //!
 //! Extracted parts keep the form that they have in the text, as in PostgreSQL. Of equal keys, the first counts, as in
@@ -20,6 +21,7 @@ mod extracting;
 mod making;
 mod node;
 mod path;
+mod transforming;
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::{SqlType, is_json};
@@ -28,10 +30,17 @@ use self::node::Node;
 use crate::function::{Form, Function};
 
 pub(crate) fn functions() -> Vec<Function> {
-    [extracting::functions(), entries::functions(), changing::functions(), comparing::functions(), making::functions()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        extracting::functions(),
+        entries::functions(),
+        changing::functions(),
+        comparing::functions(),
+        making::functions(),
+        transforming::functions(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Whether a text is known to be JSON, by the type of its column.
@@ -62,10 +71,14 @@ fn of_documents(documents: usize, form: impl Fn(Source) -> Form) -> [Form; 2] {
 /// Longest part of a text that a message quotes, in characters.
 const SHOWN_MAX: usize = 60;
 
+/// Returns a text in quotes for a message, cut if it is long.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("'{}…'", &text[..end]),
+        None => format!("'{text}'"),
+    }
+}
+
 fn not_json(text: &str) -> Error {
-    let shown = match text.char_indices().nth(SHOWN_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    };
-    Error::user(format!("'{shown}' is not JSON")).with_code(SqlState::INVALID_TEXT_REPRESENTATION)
+    Error::user(format!("{} is not JSON", shown(text))).with_code(SqlState::INVALID_TEXT_REPRESENTATION)
 }

@@ -7,6 +7,7 @@ mod digits;
 mod distance;
 mod format;
 mod graphemes;
+mod languages;
 mod length;
 mod pad;
 mod parts;
@@ -37,6 +38,7 @@ pub(crate) fn functions() -> Vec<Function> {
         similarity::functions(),
         unicode::functions(),
         graphemes::functions(),
+        languages::functions(),
         digits::functions(),
         format::functions(),
         path::functions(),

@@ -52,34 +52,8 @@ pub(super) fn write_padded(out: &mut String, number: u64, places: usize) {
     out.push_str(std::str::from_utf8(written).expect("digits are ASCII"));
 }
 
-/// Appends an unsigned number given as `digits · 10^exponent`, with the point after the first digit. It keeps the
-/// exponent if it has more than 16 digits before the point or 5 after it.
-pub(super) fn write_shortest(out: &mut String, scientific: &str) {
-    let (mantissa, exponent) = scientific.split_once('e').expect("it is written with an exponent");
-    let exponent: i32 = exponent.parse().expect("exponents are numbers");
-    if !(-5..16).contains(&exponent) {
-        return out.push_str(scientific);
-    }
-    let (first, others) = mantissa.split_at(1);
-    let others = others.strip_prefix('.').unwrap_or(others);
-    let places = exponent.unsigned_abs() as usize;
-    if exponent < 0 {
-        out.push_str("0.");
-        out.extend(std::iter::repeat_n('0', places - 1));
-        out.push_str(first);
-        return out.push_str(others);
-    }
-    out.push_str(first);
-    let (whole, fraction) = others.split_at(places.min(others.len()));
-    out.push_str(whole);
-    out.extend(std::iter::repeat_n('0', places - whole.len()));
-    out.push('.');
-    out.push_str(if fraction.is_empty() { "0" } else { fraction });
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::numbers::write_float;
     use super::*;
 
     fn written(write: impl FnOnce(&mut String)) -> String {
@@ -96,35 +70,5 @@ mod tests {
         assert_eq!(written(|out| write_padded(out, 7, 2)), "07");
         assert_eq!(written(|out| write_padded(out, 0, 6)), "000000");
         assert_eq!(written(|out| write_padded(out, 123, 2)), "123");
-    }
-
-    #[test]
-    fn floats() {
-        for value in [0.0, 1.0, 0.1, 1.5, 12_345.678, 1e15, 1.234_567_890_123_456_7e15, 1e-5, 1.25e-5, 100.0, 5e-324] {
-            let expected = match value {
-                5e-324 => "5e-324".to_owned(),
-                _ if f64::fract(value) == 0.0 => format!("{value}.0"),
-                _ => value.to_string(),
-            };
-            assert_eq!(written(|out| write_shortest(out, &format!("{value:e}"))), expected);
-            assert_eq!(written(|out| write_float(out, value, false)), expected);
-        }
-        // All magnitudes, against the standard formatter's digits.
-        let mut bits = 1u64;
-        for _ in 0..20_000 {
-            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let near_one = 0x3fe0 << 48 | bits >> 12;
-            for value in [f64::from_bits(bits & !(1 << 63)), f64::from_bits(near_one), (bits >> 40) as f64 / 100.0] {
-                if value.is_finite() {
-                    // Where two of the shortest are equally near, the one that is even is taken, as in PostgreSQL.
-                    let expected = written(|out| write_shortest(out, &format!("{value:e}")));
-                    let double = written(|out| write_float(out, value, false));
-                    assert_eq!((double.len(), double.parse()), (expected.len(), Ok(value)), "{double}, not {expected}");
-                    assert_eq!(written(|out| write_float(out, -value, false)), format!("-{double}"));
-                }
-            }
-        }
-        assert_eq!(written(|out| write_shortest(out, "1e16")), "1e16");
-        assert_eq!(written(|out| write_shortest(out, "9.9e-6")), "9.9e-6");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use godwit_common::Result;
 
-use super::digits::{write_padded, write_shortest};
+use super::digits::write_padded;
 use super::{not_a, out_of_range};
 use crate::exact::Exact;
 use crate::{SqlType, Value};
@@ -195,26 +195,20 @@ pub(super) fn write_float(out: &mut String, value: f64, is_real: bool) {
             "-inf"
         });
     }
-    if !is_real {
-        return write_double(out, value);
-    }
-    if value.is_sign_negative() {
-        out.push('-');
-    }
-    write_shortest(out, &shortest(value.abs(), is_real));
-}
-
-/// The crate's form is ours, but for the plus sign of exponents.
-fn write_double(out: &mut String, value: f64) {
     let mut buffer = zmij::Buffer::new();
-    let written = buffer.format_finite(value);
+    let written = shortest(&mut buffer, value, is_real);
+    // The crate's form is ours, but for the plus sign of exponents.
     match written.split_once("e+") {
         None => out.push_str(written),
         Some((mantissa, exponent)) => out.extend([mantissa, "e", exponent]),
     }
 }
 
-/// Returns the shortest digits that read back as the same number: `1.5e3`.
-pub(crate) fn shortest(value: f64, is_real: bool) -> String {
-    if is_real { format!("{:e}", value as f32) } else { format!("{value:e}") }
+/// Writes the shortest digits that read back as the same finite number; the even ones if two are equally near, as in
+/// PostgreSQL.
+pub(crate) fn shortest(buffer: &mut zmij::Buffer, value: f64, is_real: bool) -> &str {
+    // The digits of a REAL say a DOUBLE that has no shorter ones, but whose exponents begin where those of others do.
+    let value =
+        if is_real { buffer.format_finite(value as f32).parse().expect("numbers are read back") } else { value };
+    buffer.format_finite(value)
 }

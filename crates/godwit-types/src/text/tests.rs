@@ -1,5 +1,5 @@
 use super::*;
-use crate::SqlType as T;
+use crate::{SqlType as T, iso_moment, write_offset_minutes};
 
 /// Reads and writes a value, and reads back what was written.
 fn round_trip(text: &str, ty: &T) -> String {
@@ -90,9 +90,70 @@ fn floats() {
             ("1_0.5", "10.5"),
         ],
     );
-    check(&T::Real, &[("0.1", "0.1"), ("16777217", "16777216.0"), ("3.4028235e38", "3.4028235e38")]);
+    check(
+        &T::Real,
+        &[
+            ("0.1", "0.1"),
+            ("16777217", "16777216.0"),
+            ("3.4028235e38", "3.4028235e38"),
+            // As for DOUBLE, where other formatters of REAL have no exponent, or one already.
+            ("0.0000015", "1.5e-6"),
+            ("1e15", "1000000000000000.0"),
+            ("1e16", "1e16"),
+            ("1e-45", "1e-45"),
+            // 128.01562 and 128.01563 are equally near.
+            ("128.015625", "128.01562"),
+            ("-128.015625", "-128.01562"),
+        ],
+    );
     refuse(&T::Double, &["", "e5", "1e400", "in", "infin", "0x10", "1.5f"]);
     refuse(&T::Real, &["1e39"]);
+}
+
+/// Of all magnitudes, against the digits of the standard library.
+#[test]
+fn floats_have_the_shortest_digits() {
+    let significant = |text: &str| {
+        let mantissa = text.split('e').next().expect("texts have a first part");
+        mantissa.replace(['-', '.'], "").trim_matches('0').len()
+    };
+    let mut bits = 1u64;
+    for _ in 0..20_000 {
+        bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let near_one = f64::from_bits(0x3fe0 << 48 | bits >> 12);
+        for value in [f64::from_bits(bits), near_one, (bits >> 40) as f64 / 100.0].into_iter().filter(|v| v.is_finite())
+        {
+            let text = format_value(&Value::Float(value), &T::Double);
+            let standard = format!("{value:e}");
+            let (_, exponent) = standard.split_once('e').expect("it is written with an exponent");
+            let is_plain = value == 0.0 || (-5..16).contains(&exponent.parse::<i32>().expect("exponents are numbers"));
+            assert_eq!((text.parse(), !text.contains('e')), (Ok(value), is_plain), "{text}");
+            assert_eq!(significant(&text), significant(&standard), "{text}, {standard}");
+
+            let real = value as f32;
+            if real.is_finite() {
+                let text = format_value(&Value::Float(real.into()), &T::Real);
+                assert_eq!(text.parse(), Ok(real), "{text}");
+                assert_eq!(significant(&text), significant(&format!("{real:e}")), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn moments_according_to_iso() {
+    for (text, iso) in [
+        ("2024-01-15 12:00:00+00", "2024-01-15T12:00:00+00:00"),
+        ("2024-01-15 12:00:00.5-05", "2024-01-15T12:00:00.5-05:00"),
+        ("2024-01-15 12:00:00+05:30", "2024-01-15T12:00:00+05:30"),
+        ("0044-03-15 12:00:00+01 BC", "0044-03-15T12:00:00+01:00 BC"),
+        ("2024-01-15 12:00:00", "2024-01-15T12:00:00"),
+    ] {
+        assert_eq!(iso_moment(text.to_owned()), iso);
+    }
+    let mut line = "2000-01-01 00:00:00+01,2024-01-15 12:00:00+00".to_owned();
+    write_offset_minutes(&mut line, "2000-01-01 00:00:00+01,".len());
+    assert_eq!(line, "2000-01-01 00:00:00+01,2024-01-15 12:00:00+00:00");
 }
 
 #[test]

@@ -145,6 +145,24 @@ fn read(text: &str) -> std::result::Result<Moment<'_>, Flaw<'_>> {
     Ok(moment)
 }
 
+/// Adds minutes to the offset from UTC of a moment that was written to `out` at `start`, unless it has some: `+01` becomes
+/// `+01:00`, which is what ISO 8601's readers know. Timestamps without an offset stay as they are.
+pub fn write_offset_minutes(out: &mut String, start: usize) {
+    let clock = out[start..].find(' ').map(|at| start + at);
+    let sign = clock.and_then(|clock| out[clock..].find(['+', '-']).map(|at| clock + at));
+    let Some(minutes) = sign.map(|sign| sign + "+00".len()) else { return };
+    if !out[minutes..].starts_with(':') {
+        out.insert_str(minutes, ":00");
+    }
+}
+
+/// Returns a moment or timestamp's text according to ISO 8601, as PostgreSQL does in JSON: with `T` before the time, and
+/// the minutes of the offset from UTC.
+pub fn iso_moment(mut text: String) -> String {
+    write_offset_minutes(&mut text, 0);
+    text.replacen(' ', "T", 1)
+}
+
 fn begins_with_time(mut scan: Scan<'_>) -> bool {
     !scan.digits().is_empty() && scan.peek() == Some(':')
 }

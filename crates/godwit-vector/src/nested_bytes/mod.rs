@@ -435,9 +435,10 @@ fn lists_of(lens: Vec<usize>, items: ArrayRef, nulls: Option<NullBuffer>, ty: &D
             Arc::new(LargeListArray::try_new(item.clone(), offsets(lens, len)?, items, nulls).map_err(internal)?)
         }
         DataType::FixedSizeList(_, width) if lens.iter().any(|&len| len != *width as usize) => return Err(malformed()),
-        DataType::FixedSizeList(item, width) => {
-            Arc::new(FixedSizeListArray::try_new(item.clone(), *width, items, nulls).map_err(internal)?)
-        }
+        DataType::FixedSizeList(item, width) => Arc::new(
+            FixedSizeListArray::try_new_with_length(item.clone(), *width, items, nulls, lens.len())
+                .map_err(internal)?,
+        ),
         DataType::Map(entries, is_sorted) => {
             let structs = items.as_struct().clone();
             let map = MapArray::try_new(entries.clone(), offsets(lens, len)?, structs, nulls, *is_sorted);

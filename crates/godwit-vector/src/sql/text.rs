@@ -1,7 +1,7 @@
 //! Writes the rows of vectors as text and as JSON.
 
 use godwit_common::Result;
-use godwit_types::{SqlType, Value, format_value, write_json_string, write_value};
+use godwit_types::{SqlType, Value, format_value, iso_moment, write_json_string, write_value};
 
 use super::Reader;
 use super::reader::{Values, flat_value, text_at};
@@ -63,16 +63,19 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Appends the value of a row as the key of a JSON object, and the colon behind it: text, whatever its type.
+    /// Appends the value of a row as the key of a JSON object, and the colon behind it: text, whatever its type. Nothing
+    /// if it is NULL. Returns whether it isn't NULL.
     ///
     /// # Errors
     /// See [`Self::write_json`].
-    pub fn write_json_key(&self, row: usize, out: &mut String) -> Result<()> {
+    pub fn write_json_key(&self, row: usize, out: &mut String) -> Result<bool> {
         let mut key = String::new();
-        self.write_text(row, &mut key)?;
-        write_json_string(out, &key);
-        out.push(':');
-        Ok(())
+        let is_valid = self.write_text(row, &mut key)?;
+        if is_valid {
+            write_json_string(out, &key);
+            out.push(':');
+        }
+        Ok(is_valid)
     }
 }
 
@@ -95,16 +98,8 @@ fn write_json_scalar(value: &Value, ty: &SqlType, out: &mut String) {
         (Value::Float(number), _) if number.is_finite() => write_value(out, value, ty),
         (Value::Integer(_), SqlType::Enum(_)) => write_json_string(out, &format_value(value, ty)),
         (Value::Integer(_) | Value::UHuge(_), _) => write_value(out, value, ty),
-        (Value::Timestamp(_), _) => write_json_string(out, &moment(&format_value(value, ty))),
+        (Value::Timestamp(_), _) => write_json_string(out, &iso_moment(format_value(value, ty))),
         _ => write_json_string(out, &format_value(value, ty)),
-    }
-}
-
-/// Writes a moment according to ISO 8601, as PostgreSQL does in JSON: with `T`, and the minutes of the time zone.
-fn moment(text: &str) -> String {
-    match text.strip_suffix("+00") {
-        Some(text) => format!("{}+00:00", text.replacen(' ', "T", 1)),
-        None => text.replacen(' ', "T", 1),
     }
 }
 

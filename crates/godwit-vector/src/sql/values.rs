@@ -105,7 +105,7 @@ fn elements_of(value: &Value) -> &[Value] {
     }
 }
 
-/// Returns the value of a row of an array whose type is the [`arrow_type`] of the SQL type or can be cast to it.
+/// Returns the value of a row of an array whose type is the [`arrow_type`] of the SQL type or another layout of it.
 pub fn value_at(array: &ArrayRef, row: usize, ty: &SqlType) -> Result<Value> {
     let single = in_layout(&array.slice(row, 1), &arrow_type(ty)?)?;
     Reader::new(&from_arrow(&single)?, ty)?.value(0)

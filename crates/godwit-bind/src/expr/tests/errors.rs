@@ -232,16 +232,17 @@ fn aggregates_and_windows_where_none_may_be() {
                 "compute it in a subquery in FROM",
             ),
             (
-                "s COLLATE de",
-                "de",
-                "the collation de",
-                "collations are NOCASE, NOACCENT, NOCASE.NOACCENT and \"C\", the order of bytes",
+                "s COLLATE german",
+                "german",
+                "the collation german",
+                "collations are NOCASE, NOACCENT, languages such as de or \"en-US\", these joined by dots, and \"C\", the order of \
+                 bytes",
             ),
             (
                 "upper(s COLLATE nocase)",
                 "s COLLATE nocase",
                 "COLLATE outside of comparisons and ORDER BY",
-                "use the value by which the collation compares: lower(…), strip_accents(…)",
+                "use the value by which the collation compares: lower(…), strip_accents(…), icu_sort_key(…)",
             ),
             ("s COLLATE nocase = s COLLATE noaccent", "s COLLATE noaccent", "a comparison in two collations", ""),
         ],

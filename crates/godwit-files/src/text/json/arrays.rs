@@ -88,7 +88,8 @@ impl Lists {
         let (elements, nulls) = (self.elements.array(bytes)?, nulls(&self.valid));
         Some(match &self.data_type {
             DataType::FixedSizeList(field, size) => {
-                Arc::new(FixedSizeListArray::try_new(field.clone(), *size, elements, nulls).ok()?)
+                let rows = self.valid.len();
+                Arc::new(FixedSizeListArray::try_new_with_length(field.clone(), *size, elements, nulls, rows).ok()?)
             }
             DataType::Map(field, is_sorted) => {
                 let DataType::Struct(fields) = field.data_type() else { return None };

@@ -80,10 +80,8 @@ impl Found {
     /// Prepares to find values of an SQL type that become arrays of an Arrow type; `None` if only trees have them.
     pub(super) fn of(ty: &SqlType, data_type: &DataType) -> Option<Self> {
         Some(match (ty, data_type) {
-            (SqlType::List(element), DataType::List(field)) => {
-                Found::Lists(Lists::of(data_type, None, Self::of(element, field.data_type())?))
-            }
-            (SqlType::Array(element, _), DataType::FixedSizeList(field, _)) => {
+            (SqlType::List(element), DataType::List(field))
+            | (SqlType::Array(element, _), DataType::FixedSizeList(field, _)) => {
                 Found::Lists(Lists::of(data_type, None, Self::of(element, field.data_type())?))
             }
             (SqlType::Map(entry), DataType::Map(entries, _)) if entry.0 == SqlType::Varchar => {

@@ -51,7 +51,7 @@ impl ColumnBuffer {
     /// Approximate memory of the rows.
     pub(super) fn bytes(&self) -> usize {
         match &self.values {
-            Values::Pieces(pieces) => pieces.iter().map(|piece| piece.len() * piece.physical().width_bytes()).sum(),
+            Values::Pieces(pieces) => pieces.first().map_or(0, |piece| self.rows * piece.physical().width_bytes()),
             Values::Codes(codes) => codes.capacity() * size_of::<u32>(),
             Values::Strings(strings) => strings.allocated_bytes(),
         }
