@@ -208,6 +208,8 @@ special(
     texts(["2024-02-29", "29.02.2024 10:11:12", "10:11:12.5", "Thursday Thu February Feb 060 08 09 PM 10 24", "29/2/24 %", "", "2024-W09-4", "xz", "2023-02-29", "1709164800"]),
 )
 special("timezone", 0, ZONES)
+special("icu_sort_key", 1, texts(["de", "sv_SE", "en-US", "de-u-co-phonebk", "klingon"]))
+special("json_transform from_json json_transform_strict from_json_strict", 1, texts(['"INTEGER"', '["DOUBLE"]', '{"a": "VARCHAR"}', '{"a": ["INTEGER"], "b": "JSON"}', '"MAP(VARCHAR, JSON)"', "[1]"]))
 special("make_timestamptz from_unixtime", 6, ZONES)
 special("from_unixtime", 1, ZONES)
 special("repeat lpad rpad list_resize array_resize list_repeat array_repeat substring substr left right left_grapheme right_grapheme substring_grapheme", 1, SMALL)
