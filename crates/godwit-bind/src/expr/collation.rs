@@ -35,7 +35,7 @@ impl Collation {
                 part if part.is("noaccent") => collation.ignores_accents = true,
                 part if name.parts.len() == 1 && BYTE_ORDERS.iter().any(|known| part.is(known)) => {}
                 part if collation.language.is_none() && is_language(&part.text) => {
-                    collation.language = Some(part.text.to_string());
+                    collation.language = Some(part.text.to_ascii_lowercase().replace('_', "-"));
                 }
                 part => {
                     let error = Error::unsupported(format!("the collation {}", part.text)).at_span(name.span);

@@ -47,6 +47,17 @@ pub(crate) enum Computation {
     Chosen,
 }
 
+impl Computation {
+    /// Returns the number of values computed of columns with these numbers of values, which is a bound only.
+    fn values(self, parts: impl Iterator<Item = f64>, at_most: f64) -> (f64, bool) {
+        let values: f64 = match self {
+            Computation::Combined => parts.product(),
+            Computation::Chosen => parts.sum(),
+        };
+        (values.clamp(1.0, at_most), false)
+    }
+}
+
 /// Maximum depth of expressions over expressions whose number of values hasn't been computed yet.
 const COMPUTED_DEPTH_MAX: u32 = 4;
 
@@ -60,25 +71,21 @@ impl Domain {
                 Some(values) => ((values as f64).clamp(1.0, relation.statistics().rows.max(1) as f64), true),
                 None => otherwise.values(),
             },
-            Domain::Computed { of, by, at_most, .. } => {
-                let parts = of.iter().map(|column| column.domain());
-                let values: f64 = match by {
-                    Computation::Combined => parts.product(),
-                    Computation::Chosen => parts.sum(),
-                };
-                (values.clamp(1.0, *at_most), false)
-            }
+            Domain::Computed { of, by, at_most, .. } => by.values(of.iter().map(|column| column.domain()), *at_most),
         }
     }
 
-    /// Returns the number of values, or a bound of it if a table would have to read its files for it.
-    fn cheap_bound(&self) -> f64 {
+    /// Like [`values`](Self::values), without tables reading their files for it.
+    fn values_without_reading(&self) -> (f64, bool) {
         match self {
             Domain::OfTable { relation, position, otherwise } => match relation.statistics().columns.get(*position) {
-                Some(known) if known.distinct.is_some() => self.values().0,
-                _ => otherwise.cheap_bound(),
+                Some(known) if known.distinct.is_some() => self.values(),
+                _ => otherwise.values_without_reading(),
             },
-            Domain::Known(_) | Domain::AtMost(_) | Domain::Computed { .. } => self.values().0,
+            Domain::Computed { of, by, at_most, .. } => {
+                by.values(of.iter().map(|column| column.domain.values_without_reading().0), *at_most)
+            }
+            Domain::Known(_) | Domain::AtMost(_) => self.values(),
         }
     }
 
@@ -145,22 +152,21 @@ impl ColumnEstimate {
 
     /// Distinct values expected among `rows` rows drawn from the domain.
     pub fn distinct_in(&self, rows: f64) -> f64 {
-        distinct_in(if self.are_few(rows) { self.domain.cheap_bound() } else { self.domain() }, rows)
+        distinct_in(self.values_among(rows).0, rows)
     }
 
-    /// True for so few of a table's rows that no file is read for the values among them.
-    fn are_few(&self, rows: f64) -> bool {
-        rows <= UNASKED_ROWS_MAX && rows * UNASKED_PART <= self.base_rows
+    /// Returns the number of values, for use with `rows` of the table's rows: no file is read if these are few.
+    fn values_among(&self, rows: f64) -> (f64, bool) {
+        let are_few = rows <= UNASKED_ROWS_MAX && rows * UNASKED_PART <= self.base_rows;
+        if are_few { self.domain.values_without_reading() } else { self.domain.values() }
     }
 
     /// Returns the column as key of `rows` groups, which are its new base.
     pub(super) fn of_groups(&self, rows: f64) -> Self {
-        let mut of_groups = Self { base_rows: rows, ..self.clone() };
-        match self.are_few(rows) {
-            true => of_groups.domain = Domain::AtMost(self.domain.cheap_bound().min(rows)),
-            false => of_groups.set_domain(self.domain().min(rows)),
-        }
-        of_groups
+        let (values, is_known) = self.values_among(rows);
+        let values = values.min(rows);
+        let domain = if is_known { Domain::Known(values) } else { Domain::AtMost(values) };
+        Self { domain, base_rows: rows, ..self.clone() }
     }
 }
 

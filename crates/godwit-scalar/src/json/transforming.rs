@@ -45,12 +45,12 @@ fn transformed(arguments: &[ArgumentType<'_>], is_strict: bool) -> Chosen {
         _ => return None,
     };
     let ty = match (structure.ty, structure.value) {
-        (ty, _) if ty.is_nested() => Ok(ty.clone()),
+        (ty, Some(Value::Null)) if ty.is_nested() => Ok(ty.clone()),
         (SqlType::Varchar | SqlType::Json | SqlType::Unknown, Some(Value::Text(text))) => {
             Source::Text.node(text).and_then(|node| type_of(node, 0))
         }
         (SqlType::Varchar | SqlType::Json | SqlType::Unknown, _) => {
-            return Some(Err(bad_argument(1, "the structure is not a constant")));
+            return Some(Err(bad_argument(1, "the structure has to be a constant")));
         }
         _ => return None,
     };
@@ -128,7 +128,7 @@ fn transform(call: &Call<'_>, source: Source, is_strict: bool) -> Result<Vector>
     let mut values = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         values.push(match call.is_null(0, row) {
-            true => Value::Null,
+            true => reading.null(call.result)?,
             false => reading.value(source.node(texts.text(row))?, call.result)?,
         });
     }
@@ -148,20 +148,27 @@ impl Reading<'_> {
     /// Recursion is as deep as the type.
     fn value(&mut self, node: Node<'_>, ty: &SqlType) -> Result<Value> {
         match self.strict_value(node, ty) {
-            Err(error) if !self.is_strict && error.kind() == ErrorKind::User => Ok(Value::Null),
+            Err(error) if !self.is_strict && error.kind() == ErrorKind::User => self.null(ty),
             value => value,
         }
     }
 
+    /// Returns NULL, for which vectors have room for the elements and fields of its type.
+    fn null(&mut self, ty: &SqlType) -> Result<Value> {
+        self.count(null_bytes(ty))?;
+        Ok(Value::Null)
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.room.count(self.bytes)
+    }
+
     fn strict_value(&mut self, node: Node<'_>, ty: &SqlType) -> Result<Value> {
         self.call.work.check()?;
-        self.bytes += VALUE_BYTES;
-        if !ty.is_nested() {
-            self.bytes += 2 * node.text().len();
-        }
-        self.room.count(self.bytes)?;
+        self.count(VALUE_BYTES + if ty.is_nested() { 0 } else { 2 * node.text().len() })?;
         match (node.kind(), ty) {
-            (Kind::Null, _) => Ok(Value::Null),
+            (Kind::Null, _) => self.null(ty),
             (_, SqlType::Json) => Ok(Value::text(node.text())),
             (Kind::Array, SqlType::List(element)) => self.elements(node, element),
             (Kind::Array, SqlType::Array(element, length)) => match self.elements(node, element)? {
@@ -184,24 +191,33 @@ impl Reading<'_> {
         Ok(Value::List(node.elements().map(|element| self.value(element, ty)).collect::<Result<_>>()?))
     }
 
-    /// Fields go by their names, whose case matters only if several match.
+    /// Fields go by their names; a key in another case counts where there is none in the same.
     fn fields(&mut self, node: Node<'_>, fields: &[StructField]) -> Result<Value> {
-        let mut values: Vec<Option<Value>> = vec![None; fields.len()];
+        self.count(fields.len() * VALUE_BYTES)?;
+        let mut found: Vec<Option<(Node<'_>, bool)>> = vec![None; fields.len()];
         for (key, value) in node.members() {
             let key = key.string()?;
-            let exact = fields.iter().position(|field| *field.name == *key);
-            let place = exact.or_else(|| fields.iter().position(|field| field.name.eq_ignore_ascii_case(&key)));
-            match place {
-                Some(place) if values[place].is_none() => values[place] = Some(self.value(value, &fields[place].ty)?),
-                Some(_) if self.is_strict => return Err(wrong_key(node, &key, "is there twice")),
-                None if self.is_strict => return Err(wrong_key(node, &key, "is no field of the type")),
-                Some(_) | None => {}
+            let place = fields.iter().position(|field| field.name.eq_ignore_ascii_case(&key));
+            let Some((place, is_exact)) = place.map(|place| (place, *fields[place].name == *key)) else {
+                if self.is_strict {
+                    return Err(wrong_key(node, &key, "is no field of the type"));
+                }
+                continue;
+            };
+            match found[place] {
+                Some((_, was_exact)) if is_exact == was_exact && self.is_strict => {
+                    return Err(wrong_key(node, &key, "is there twice"));
+                }
+                Some((_, was_exact)) if was_exact || !is_exact => {}
+                _ => found[place] = Some((value, is_exact)),
             }
         }
-        match values.iter().position(Option::is_none) {
-            Some(place) if self.is_strict => Err(wrong_key(node, &fields[place].name, "is missing")),
-            _ => Ok(Value::Struct(values.into_iter().map(|value| value.unwrap_or(Value::Null)).collect())),
-        }
+        let values = fields.iter().zip(found).map(|(field, found)| match found {
+            Some((node, _)) => self.value(node, &field.ty),
+            None if self.is_strict => Err(wrong_key(node, &field.name, "is missing")),
+            None => self.null(&field.ty),
+        });
+        Ok(Value::Struct(values.collect::<Result<_>>()?))
     }
 
     fn entries(&mut self, node: Node<'_>, key_type: &SqlType, value_type: &SqlType) -> Result<Value> {
@@ -209,7 +225,7 @@ impl Reading<'_> {
         let mut entries = Vec::new();
         for (written, value) in node.members() {
             let key = written.string()?;
-            self.bytes += VALUE_BYTES + 2 * key.len();
+            self.count(VALUE_BYTES + 2 * key.len())?;
             let key = match key_type {
                 SqlType::Varchar => Value::text(&*key),
                 _ => parse_value(&key, key_type)?,
@@ -221,6 +237,17 @@ impl Reading<'_> {
             }
         }
         Ok(Value::Map(entries.into()))
+    }
+}
+
+/// Memory that vectors take for the NULL of a type: arrays and structs have all of their parts.
+fn null_bytes(ty: &SqlType) -> usize {
+    match ty {
+        SqlType::Array(element, length) => null_bytes(element).saturating_mul(*length as usize),
+        SqlType::Struct(fields) => {
+            fields.iter().map(|field| null_bytes(&field.ty)).fold(VALUE_BYTES, usize::saturating_add)
+        }
+        _ => VALUE_BYTES,
     }
 }
 
@@ -262,7 +289,7 @@ mod tests {
             ("[1.5, 2, null]", r#"["DECIMAL(4, 1)"]"#, "[1.5, 2.0, NULL]"),
             (r#"{"a": {"b": [{"c": "x\u00e9"}]}}"#, r#"{"a": {"b": [{"c": "VARCHAR"}]}}"#, "{'a': {'b': [{'c': xé}]}}"),
             (r#"{"a": [1, {}]}"#, r#"{"a": "JSON"}"#, r#"{'a': '[1, {}]'}"#),
-            (r#"["a", 1, true, {"b": 2}]"#, r#"["VARCHAR"]"#, r#"[a, 1, true, {"b": 2}]"#),
+            (r#"["a", 1, true, {"b": 2}]"#, r#"["VARCHAR"]"#, r#"[a, 1, true, '{"b": 2}']"#),
             (r#"{"1": "x", "2": null}"#, r#""map(integer, varchar)""#, "{1=x, 2=NULL}"),
             (r#"["2024-02-29"]"#, r#"["DATE"]"#, "[2024-02-29]"),
             ("[true, false]", r#"["BOOLEAN"]"#, "[true, false]"),
@@ -272,7 +299,6 @@ mod tests {
             assert_eq!(lenient(json, structure), value, "{json}");
             assert_eq!(strict(json, structure), value, "{json}");
         }
-        assert_eq!(shown("json_transform", &["JSON '[1]'", "INTEGER[] '[]'"]), "[1]");
         assert_eq!(shown("json_transform", &["NULL", "'\"DATE\"'"]), "NULL");
     }
 
@@ -295,6 +321,8 @@ mod tests {
             assert!(message.contains(error), "{json}: {message}");
         }
         assert_eq!(strict(r#"{"A": 1}"#, r#"{"a": "INTEGER"}"#), "{'a': 1}");
+        assert_eq!(lenient(r#"{"A": 1, "a": 2}"#, r#"{"a": "INTEGER"}"#), "{'a': 2}");
+        assert_eq!(strict(r#"{"a": 2, "A": 1}"#, r#"{"a": "INTEGER"}"#), "{'a': 2}");
         assert!(error_of("json_transform", &["'[1'", "'[\"DATE\"]'"]).contains("is not JSON"));
     }
 
@@ -331,5 +359,20 @@ mod tests {
         let list = format!("'[{}1]'", "1,".repeat(400_000));
         let message = error_of("json_transform", &[&list, "'[\"INTEGER\"]'"]);
         assert!(message.contains("bytes"), "{message}");
+        for json in ["'[null]'", "'[7]'", "'[]'"] {
+            let objects = "{\"a\": \"INTEGER[1000000000]\"}";
+            let structure = format!("'[\"INTEGER[1000000000]\"]'");
+            let message = error_of(
+                "json_transform",
+                &[
+                    json.replace("[]", "{}").as_str(),
+                    &match json {
+                        "'[]'" => format!("'{objects}'"),
+                        _ => structure,
+                    },
+                ],
+            );
+            assert!(message.contains("bytes"), "{message}");
+        }
     }
 }

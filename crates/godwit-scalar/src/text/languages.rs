@@ -13,8 +13,7 @@ use crate::function::{Category, Function, function};
 use crate::list::types::{Chosen, bad_argument};
 use crate::rows::{Blob, Text, text};
 
-/// Bytes of a key for each byte of the text, at most: letters that compress badly have four bytes in the first level,
-/// and one in the others, but two to four in the text.
+/// Bytes of a key for each byte of a usual text. Some characters have more, as they stand for several.
 const KEY_BYTES_PER_BYTE: usize = 4;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -36,7 +35,7 @@ fn sort_key(arguments: &[ArgumentType<'_>]) -> Chosen {
         return None;
     }
     let Some(Value::Text(name)) = language.value else {
-        return Some(Err(bad_argument(1, "the language is not a constant")));
+        return Some(Err(bad_argument(1, "the language has to be a constant")));
     };
     let collator = match collator(name) {
         Ok(collator) => collator,
@@ -46,6 +45,7 @@ fn sort_key(arguments: &[ArgumentType<'_>]) -> Chosen {
         out.reserve(text.len().saturating_mul(KEY_BYTES_PER_BYTE))?;
         let mut key = Vec::with_capacity(text.len());
         let Ok(()) = collator.write_sort_key_to(text, &mut key);
+        out.reserve(key.len())?;
         out.push_bytes(&key);
         Ok(())
     })))
