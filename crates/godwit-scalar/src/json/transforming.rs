@@ -359,19 +359,9 @@ mod tests {
         let list = format!("'[{}1]'", "1,".repeat(400_000));
         let message = error_of("json_transform", &[&list, "'[\"INTEGER\"]'"]);
         assert!(message.contains("bytes"), "{message}");
-        for json in ["'[null]'", "'[7]'", "'[]'"] {
-            let objects = "{\"a\": \"INTEGER[1000000000]\"}";
-            let structure = format!("'[\"INTEGER[1000000000]\"]'");
-            let message = error_of(
-                "json_transform",
-                &[
-                    json.replace("[]", "{}").as_str(),
-                    &match json {
-                        "'[]'" => format!("'{objects}'"),
-                        _ => structure,
-                    },
-                ],
-            );
+        let (list, object) = ("'[\"INTEGER[1000000000]\"]'", "'{\"a\": \"INTEGER[1000000000]\"}'");
+        for (json, structure) in [("'[null]'", list), ("'[7]'", list), ("'{}'", object)] {
+            let message = error_of("json_transform", &[json, structure]);
             assert!(message.contains("bytes"), "{message}");
         }
     }
