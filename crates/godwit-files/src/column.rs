@@ -269,7 +269,7 @@ impl ColumnReader {
                 let bits = RunCursor::new(start.min(bytes.len())..bytes.len(), 1)
                     .and_then(|mut cursor| cursor.read_bits(&bytes, values))
                     .map_err(|error| self.pages.corrupt(error.message()))?;
-                Values::Flat(Flat::Bool((0..values).map(|row| u8::from(bits.get(row))).collect::<Vec<u8>>().into()))
+                Values::Flat(Flat::Bool(bits.to_bytes().into()))
             }
             other => return Err(self.pages.corrupt(format!("a page has the unexpected encoding {other:?}"))),
         };

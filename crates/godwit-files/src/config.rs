@@ -53,7 +53,7 @@ pub(crate) const SAMPLED_ROW_GROUPS: usize = 8;
 
 /// Rows per value of a column's range at which the range is taken as its values: if rows had values at random, 98 % of
 /// them would occur. Reading samples of such columns (most foreign keys) took half of the planning time of first runs.
-pub(crate) const DENSE_ROWS_MIN: u128 = 4;
+pub(crate) const FULL_RANGE_ROWS_MIN: u128 = 4;
 
 /// Rows read at each of two places of a table to estimate distinct values without a dictionary.
 pub(crate) const SAMPLED_ROWS: usize = 4096;

@@ -22,7 +22,7 @@ use godwit_vector::kernels::hash::hash_vectors;
 use parquet::basic::Encoding;
 
 use crate::column::{ColumnReader, SharedDictionary};
-use crate::config::{DENSE_ROWS_MIN, READ_BYTES_MIN, SAMPLED_ROW_GROUPS, SAMPLED_ROWS};
+use crate::config::{FULL_RANGE_ROWS_MIN, READ_BYTES_MIN, SAMPLED_ROW_GROUPS, SAMPLED_ROWS};
 use crate::page::{PageReader, ReadWindow};
 use crate::sample::places_of;
 use crate::table::{ParquetTable, TableFile};
@@ -51,7 +51,7 @@ pub(crate) fn estimate(
         groups.iter().all(|&(file, group)| is_dictionary_encoded(&table.files()[file], group, column));
     let estimate = match all_dictionaries {
         true => from_dictionaries(table, column, &groups, known, memory)?,
-        false if is_dense(known, values) => Some(limit),
+        false if has_full_range(known, values) => Some(limit),
         false => from_samples(table, column, &groups, values, memory)?,
     };
     Ok(estimate.map(|estimate| estimate.clamp(1, limit.max(1))))
@@ -63,11 +63,11 @@ fn values_of(known: &ColumnStatistics, rows: u64) -> u64 {
 }
 
 /// Returns true if nearly all values of the column's range should occur among its values.
-fn is_dense(known: &ColumnStatistics, values: u64) -> bool {
+fn has_full_range(known: &ColumnStatistics, values: u64) -> bool {
     let values = u128::from(values);
     known.range.is_some_and(|range| {
         let width = range.count();
-        width == values || width.saturating_mul(DENSE_ROWS_MIN) <= values
+        width == values || width.saturating_mul(FULL_RANGE_ROWS_MIN) <= values
     })
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u
         return groups.iter().step_by(groups.len().div_ceil(SAMPLED_ROW_GROUPS)).filter_map(header).collect();
     }
     let known = &table.statistics().columns[column];
-    if is_dense(known, values_of(known, table.statistics().rows)) {
+    if has_full_range(known, values_of(known, table.statistics().rows)) {
         return Vec::new();
     }
     let sampled = sampled_groups(&groups);

@@ -126,7 +126,8 @@ fn strings_of<'a>(strings: impl Iterator<Item = &'a [u8]>, heaps: Heaps) -> Flat
     Flat::Str(unsafe { StrColumn::new(strings.map(StrView::new).collect(), heaps) })
 }
 
-fn bitmap_of(bits: &BooleanBuffer) -> Bitmap {
+/// Converts bits of Arrow to a bitmap.
+pub fn bitmap_of(bits: &BooleanBuffer) -> Bitmap {
     let chunks = bits.bit_chunks();
     Bitmap::from_words(chunks.iter_padded().collect(), bits.len())
 }

@@ -29,7 +29,7 @@ mod str_view;
 mod types;
 mod vector;
 
-pub use arrow::{from_arrow, from_arrow_codes, to_arrow};
+pub use arrow::{bitmap_of, from_arrow, from_arrow_codes, to_arrow};
 pub use bitmap::Bitmap;
 pub use chunk::{Chunk, ColumnView, Selection};
 pub use chunk_builder::ChunkBuilder;

@@ -10,9 +10,10 @@
 
 use std::ops::Range;
 
+use arrow_buffer::BooleanBufferBuilder;
 use godwit_common::{Error, Result};
-use godwit_vector::Bitmap;
 use godwit_vector::kernels::unpack::{unpack, unpack_at};
+use godwit_vector::{Bitmap, bitmap_of};
 
 /// If fewer than one in this many values of a group is needed, each is extracted on its own.
 const SPARSE_FACTOR: usize = 6;
@@ -74,21 +75,16 @@ impl RunCursor {
     /// Returns the next `count` values, of one bit each, as a bitmap.
     pub(crate) fn read_bits(&mut self, page: &[u8], count: usize) -> Result<Bitmap> {
         assert_eq!(self.width, 1, "the values are bits");
-        let mut words = vec![0u64; count.div_ceil(64)];
-        let mut done = 0;
-        while done < count {
-            let step = self.step(page, count - done)?;
+        let mut bits = BooleanBufferBuilder::new(count);
+        while bits.len() < count {
+            let step = self.step(page, count - bits.len())?;
             match self.run {
-                Run::Repeated(0) => {}
-                Run::Repeated(_) => write_bits(&mut words, done, step, |_| u64::MAX),
-                Run::Packed(bytes, passed) => {
-                    write_bits(&mut words, done, step, |at| word_of_bits(&page[bytes..], passed + at));
-                }
+                Run::Repeated(value) => bits.append_n(step, value == 1),
+                Run::Packed(bytes, passed) => bits.append_packed_range(passed..passed + step, &page[bytes..]),
             }
             self.pass(step);
-            done += step;
         }
-        Ok(Bitmap::from_words(words, count))
+        Ok(bitmap_of(&bits.finish()))
     }
 
     /// Appends those of the next `count` values that are at `positions` (ascending, below `count`).
@@ -195,34 +191,6 @@ impl RunCursor {
             }
         }
         Ok(())
-    }
-}
-
-/// Writes `count` bits from bit `first` of zeroed words on; `bits(at)` has the next ones, from the `at`-th on.
-fn write_bits(words: &mut [u64], first: usize, count: usize, bits: impl Fn(usize) -> u64) {
-    let mut at = 0;
-    while at < count {
-        let (word, shift) = ((first + at) / 64, (first + at) % 64);
-        let taken = (64 - shift).min(count - at);
-        let kept = u64::MAX >> (64 - taken);
-        words[word] |= (bits(at) & kept) << shift;
-        at += taken;
-    }
-}
-
-/// Returns 64 bits from a bit on, the first one in the lowest bit; those behind the end are 0.
-fn word_of_bits(bytes: &[u8], bit: usize) -> u64 {
-    let (at, shift) = (bit / 8, bit % 8);
-    let low = match bytes.get(at..at + 8) {
-        Some(word) => u64::from_le_bytes(word.try_into().expect("eight bytes")),
-        None => {
-            let rest = bytes.get(at..).unwrap_or_default();
-            rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
-        }
-    };
-    match (shift, bytes.get(at + 8)) {
-        (0, _) | (_, None) => low >> shift,
-        (_, Some(&next)) => low >> shift | u64::from(next) << (64 - shift),
     }
 }
 

@@ -47,45 +47,44 @@ pub(crate) enum Computation {
     Chosen,
 }
 
-impl Computation {
-    /// Returns the number of values computed of columns with these numbers of values, which is a bound only.
-    fn values(self, parts: impl Iterator<Item = f64>, at_most: f64) -> (f64, bool) {
-        let values: f64 = match self {
-            Computation::Combined => parts.product(),
-            Computation::Chosen => parts.sum(),
-        };
-        (values.clamp(1.0, at_most), false)
-    }
-}
-
 /// Maximum depth of expressions over expressions whose number of values hasn't been computed yet.
 const COMPUTED_DEPTH_MAX: u32 = 4;
 
+/// Returns the distinct values of a table's column, if they are known.
+type Distinct = fn(&dyn Relation, usize) -> Option<u64>;
+
 impl Domain {
+    /// Returns a number of values, which may be an upper bound only.
+    fn of(values: f64, is_known: bool) -> Self {
+        if is_known { Domain::Known(values) } else { Domain::AtMost(values) }
+    }
+
     /// Returns the number of values, and true unless it is only an upper bound.
     fn values(&self) -> (f64, bool) {
-        match self {
-            Domain::Known(values) => (*values, true),
-            Domain::AtMost(values) => (*values, false),
-            Domain::OfTable { relation, position, otherwise } => match relation.distinct(*position) {
-                Some(values) => ((values as f64).clamp(1.0, relation.statistics().rows.max(1) as f64), true),
-                None => otherwise.values(),
-            },
-            Domain::Computed { of, by, at_most, .. } => by.values(of.iter().map(|column| column.domain()), *at_most),
-        }
+        self.values_by(|relation, position| relation.distinct(position))
     }
 
     /// Like [`values`](Self::values), without tables reading their files for it.
     fn values_without_reading(&self) -> (f64, bool) {
+        self.values_by(|relation, position| relation.statistics().columns.get(position)?.distinct)
+    }
+
+    fn values_by(&self, distinct: Distinct) -> (f64, bool) {
         match self {
-            Domain::OfTable { relation, position, otherwise } => match relation.statistics().columns.get(*position) {
-                Some(known) if known.distinct.is_some() => self.values(),
-                _ => otherwise.values_without_reading(),
+            Domain::Known(values) => (*values, true),
+            Domain::AtMost(values) => (*values, false),
+            Domain::OfTable { relation, position, otherwise } => match distinct(&**relation, *position) {
+                Some(values) => ((values as f64).clamp(1.0, relation.statistics().rows.max(1) as f64), true),
+                None => otherwise.values_by(distinct),
             },
             Domain::Computed { of, by, at_most, .. } => {
-                by.values(of.iter().map(|column| column.domain.values_without_reading().0), *at_most)
+                let parts = of.iter().map(|column| column.domain.values_by(distinct).0);
+                let values: f64 = match by {
+                    Computation::Combined => parts.product(),
+                    Computation::Chosen => parts.sum(),
+                };
+                (values.clamp(1.0, *at_most), false)
             }
-            Domain::Known(_) | Domain::AtMost(_) => self.values(),
         }
     }
 
@@ -113,7 +112,7 @@ impl ColumnEstimate {
 
     /// Changes the number of values, but not whether it is known.
     pub(super) fn set_domain(&mut self, values: f64) {
-        self.domain = if self.domain_is_known() { Domain::Known(values) } else { Domain::AtMost(values) };
+        self.domain = Domain::of(values, self.domain_is_known());
     }
 
     /// Returns a column of which only the type is known.
@@ -164,9 +163,7 @@ impl ColumnEstimate {
     /// Returns the column as key of `rows` groups, which are its new base.
     pub(super) fn of_groups(&self, rows: f64) -> Self {
         let (values, is_known) = self.values_among(rows);
-        let values = values.min(rows);
-        let domain = if is_known { Domain::Known(values) } else { Domain::AtMost(values) };
-        Self { domain, base_rows: rows, ..self.clone() }
+        Self { domain: Domain::of(values.min(rows), is_known), base_rows: rows, ..self.clone() }
     }
 }
 

@@ -14,6 +14,7 @@ use sha2::{Sha224, Sha256, Sha384, Sha512};
 use super::hex;
 use crate::function::{Category, Form, Function, function};
 use crate::kernel::{Kernel, Work};
+use crate::list::types::settled_as_text;
 use crate::rows::{Blob, Text, scalar, text};
 
 pub(super) fn functions() -> Vec<Function> {
@@ -149,8 +150,7 @@ fn hash(arguments: &[ArgumentType<'_>]) -> Option<std::result::Result<Form, NoFu
     if arguments.is_empty() || arguments.iter().any(|argument| argument.lambda_parameters.is_some()) {
         return None;
     }
-    let settled = |ty: &SqlType| if *ty == SqlType::Unknown { SqlType::Varchar } else { ty.clone() };
-    let types = arguments.iter().map(|argument| settled(argument.ty)).collect();
+    let types = arguments.iter().map(|argument| settled_as_text(argument.ty)).collect();
     let form = Form::strict(types, SqlType::UBigInt, false, false, Arc::new(HashKernel));
     Some(Ok(Form { strict: false, ..form }))
 }

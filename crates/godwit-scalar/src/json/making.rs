@@ -10,7 +10,7 @@ use godwit_vector::{Flat, Vector};
 
 use crate::function::{Category, Form, Function, function};
 use crate::kernel::{Kernel, Work};
-use crate::list::types::bad_argument;
+use crate::list::types::{bad_argument, settled_as_text};
 use crate::rows::{Writer, for_each_row, valid_rows, with_nulls};
 
 pub(super) fn functions() -> Vec<Function> {
@@ -49,8 +49,7 @@ fn made(arguments: &[ArgumentType<'_>], shape: Shape) -> Option<std::result::Res
     if arguments.iter().any(|argument| argument.lambda_parameters.is_some()) {
         return None;
     }
-    let settled = |ty: &SqlType| if *ty == SqlType::Unknown { SqlType::Varchar } else { ty.clone() };
-    let types: Vec<SqlType> = arguments.iter().map(|argument| settled(argument.ty)).collect();
+    let types: Vec<SqlType> = arguments.iter().map(|argument| settled_as_text(argument.ty)).collect();
     let kernel = MakingKernel { types: types.clone(), shape };
     let form = Form::strict(types, SqlType::Json, true, false, Arc::new(kernel));
     Some(Ok(Form { strict: shape == Shape::Value, ..form }))

@@ -12,7 +12,7 @@ use super::node::{Kind, Node};
 use super::{Source, shown};
 use crate::function::{Category, Function, function};
 use crate::list::call::{Call, lenient};
-use crate::list::types::{Chosen, bad_argument};
+use crate::list::types::{Chosen, bad_argument, settled_as_text};
 use crate::room::Room;
 
 /// Memory for a value besides its text, in bytes: in the tree, in a vector's buffers, and its offset there.
@@ -58,8 +58,7 @@ fn transformed(arguments: &[ArgumentType<'_>], is_strict: bool) -> Chosen {
         Ok(ty) => ty,
         Err(error) => return Some(Err(bad_argument(1, error.message()))),
     };
-    let settled = |ty: &SqlType| if *ty == SqlType::Unknown { SqlType::Varchar } else { ty.clone() };
-    let types = vec![settled(document.ty), settled(structure.ty)];
+    let types = vec![settled_as_text(document.ty), settled_as_text(structure.ty)];
     Some(Ok(lenient(types, ty, move |call| transform(call, source, is_strict))))
 }
 
@@ -83,10 +82,13 @@ fn type_of(node: Node<'_>, depth: usize) -> Result<SqlType> {
                 false => named_type(&name),
             }
         }
-        Kind::Array => match (node.elements().next(), node.elements().nth(1)) {
-            (Some(element), None) => Ok(SqlType::list_of(type_of(element, depth + 1)?)),
-            _ => Err(wrong("an array has one element, whose type is that of all")),
-        },
+        Kind::Array => {
+            let mut elements = node.elements();
+            match (elements.next(), elements.next()) {
+                (Some(element), None) => Ok(SqlType::list_of(type_of(element, depth + 1)?)),
+                _ => Err(wrong("an array has one element, whose type is that of all")),
+            }
+        }
         Kind::Object => {
             let field = |(key, ty): (Node<'_>, Node<'_>)| Ok((key.string()?.into_owned(), type_of(ty, depth + 1)?));
             let fields = node.members().map(field).collect::<Result<Vec<(String, SqlType)>>>()?;

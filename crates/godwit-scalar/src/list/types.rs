@@ -9,6 +9,11 @@ use crate::function::Form;
 
 pub(crate) type Chosen = Option<Result<Form, NoFunction>>;
 
+/// Settles the type of quoted text and NULL where values of all types are taken: VARCHAR.
+pub(crate) fn settled_as_text(ty: &SqlType) -> SqlType {
+    if *ty == SqlType::Unknown { SqlType::Varchar } else { ty.clone() }
+}
+
 /// Settles the type of NULL and `[]` where nothing else is known: INTEGER.
 pub(crate) fn settled(ty: SqlType) -> SqlType {
     match ty {

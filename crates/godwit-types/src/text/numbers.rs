@@ -207,7 +207,8 @@ pub(super) fn write_float(out: &mut String, value: f64, is_real: bool) {
 /// Writes the shortest digits that read back as the same finite number; the even ones if two are equally near, as in
 /// PostgreSQL.
 pub(crate) fn shortest(buffer: &mut zmij::Buffer, value: f64, is_real: bool) -> &str {
-    // The digits of a REAL say a DOUBLE that has no shorter ones, but whose exponents begin where those of others do.
+    // A REAL's shortest digits, read as a DOUBLE, are that DOUBLE's shortest, too; written as one, exponents begin where
+    // they do for DOUBLE.
     let value =
         if is_real { buffer.format_finite(value as f32).parse().expect("numbers are read back") } else { value };
     buffer.format_finite(value)
