@@ -72,9 +72,16 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
                 .for_each(|range| part.file.advise(range.start, range.end - range.start));
         }
     }
+    let mut reader: Option<ColumnReader> = None;
     for (part, picked) in parts {
         let dictionary = Arc::new(SharedDictionary::default());
-        let mut reader = ColumnReader::new(part, table.range(column), dictionary, &window, memory)?;
+        let reader = match &mut reader {
+            Some(reader) => {
+                reader.reopen(part, dictionary)?;
+                reader
+            }
+            none => none.insert(ColumnReader::new(part, table.range(column), dictionary, &window, memory)?),
+        };
         for sampled in picked {
             let (rows, positions) = (&sampled.rows, sampled.positions());
             let values = reader.read(rows.start, rows.len(), Some(&positions))?;

@@ -140,6 +140,8 @@ pub struct OptimizerSettings<'a> {
     pub disabled: Passes,
     /// How the order of joins is chosen.
     pub join_order: JoinOrder,
+    /// Number of threads that may read samples of tables.
+    pub threads: usize,
     /// Whether to rely on bounds proven by statistics. They don't hold for a plan that will run over later versions of
     /// its tables.
     pub trust_ranges: bool,
@@ -149,7 +151,13 @@ pub struct OptimizerSettings<'a> {
 
 impl Default for OptimizerSettings<'_> {
     fn default() -> Self {
-        Self { disabled: Passes::NONE, join_order: JoinOrder::default(), trust_ranges: true, check: &|| Ok(()) }
+        Self {
+            disabled: Passes::NONE,
+            join_order: JoinOrder::default(),
+            threads: 1,
+            trust_ranges: true,
+            check: &|| Ok(()),
+        }
     }
 }
 
@@ -189,14 +197,19 @@ pub fn optimize(plan: &mut Plan, functions: &dyn FunctionRegistry, settings: &Op
         match step {
             Step::Unnest => unnest(plan, functions)?,
             Step::Pass(pass) if settings.disabled.contains(pass) => {}
-            Step::Pass(pass) => run(pass, plan, &mut context, settings.join_order)?,
+            Step::Pass(pass) => run(pass, plan, &mut context, settings)?,
         }
     }
     Ok(())
 }
 
 /// Runs one pass.
-pub(crate) fn run(pass: Pass, plan: &mut Plan, context: &mut Context<'_>, join_order: JoinOrder) -> Result<()> {
+pub(crate) fn run(
+    pass: Pass,
+    plan: &mut Plan,
+    context: &mut Context<'_>,
+    settings: &OptimizerSettings<'_>,
+) -> Result<()> {
     match pass {
         Pass::Simplify => simplify::simplify(plan, context),
         Pass::Share => share::share(plan, context),
@@ -205,7 +218,7 @@ pub(crate) fn run(pass: Pass, plan: &mut Plan, context: &mut Context<'_>, join_o
         Pass::FilterShared => filter_shared::filter_shared(plan, context),
         Pass::DropEmpty => empty::drop_empty(plan, context),
         Pass::Prune => prune::prune(plan, context),
-        Pass::OrderJoins => order_joins(plan, join_order, context.check),
+        Pass::OrderJoins => order_joins(plan, settings.join_order, settings.threads, context.check),
         Pass::Aggregates => aggregates::simplify_aggregates(plan, context),
         Pass::SemiJoins => semi_joins::use_semi_joins(plan, context),
         Pass::Extremes => extremes::use_extremes(plan, context),

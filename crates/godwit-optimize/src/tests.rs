@@ -11,7 +11,7 @@ use godwit_reference::{TestFunctions, agree, evaluate, random_plan, seeds, shrin
 
 use crate::passes::run;
 use crate::rewrite::Context;
-use crate::{JoinOrder, OptimizerSettings, Pass, Passes, optimize};
+use crate::{OptimizerSettings, Pass, Passes, optimize};
 
 /// Returns true if it has no subqueries in expressions and no dependent joins.
 fn is_flat(plan: &Plan) -> bool {
@@ -60,7 +60,8 @@ fn assert_sound(name: &str, seed: u64, plan: Plan, rewrite: &dyn Fn(&mut Plan) -
 }
 
 fn one_pass(pass: Pass, plan: &mut Plan) -> godwit_common::Result<()> {
-    run(pass, plan, &mut Context::new(&TestFunctions, &OptimizerSettings::default()), JoinOrder::default())
+    let settings = OptimizerSettings::default();
+    run(pass, plan, &mut Context::new(&TestFunctions, &settings), &settings)
 }
 
 /// Generates a plan as most passes see it: without subqueries and dependent joins.

@@ -146,10 +146,10 @@ impl SampledTable {
         if self.columns[column].get().is_none() && !has_room() {
             return None;
         }
-        self.columns[column].get_or_init(|| self.read(column)).clone()
+        self.columns[column].get_or_init(|| self.read_column(column)).clone()
     }
 
-    fn read(&self, column: usize) -> Option<Vector> {
+    fn read_column(&self, column: usize) -> Option<Vector> {
         let values = self.table.sample(column, &self.memory).ok()??;
         let bytes = bytes_of(&values);
         let mut reservation = self.reservation.lock();
@@ -237,6 +237,14 @@ impl TableSample for SampledTable {
 
     fn will_be_asked(&self, columns: &[usize]) {
         self.table.announce_sample(columns);
+    }
+
+    fn is_unread(&self, column: usize) -> bool {
+        self.columns[column].get().is_none()
+    }
+
+    fn read(&self, column: usize) {
+        self.column(column);
     }
 
     fn is_whole(&self) -> bool {

@@ -91,6 +91,14 @@ pub trait TableSample: Send + Sync {
     /// Announces that later calls may concern these columns: the answers may be remote.
     fn will_be_asked(&self, _columns: &[usize]) {}
 
+    /// Returns true if the next call about this column reads it first.
+    fn is_unread(&self, _column: usize) -> bool {
+        false
+    }
+
+    /// Reads a column, so that calls about it needn't: several threads may read different ones at once.
+    fn read(&self, _column: usize) {}
+
     /// True if the sample is the whole table.
     fn is_whole(&self) -> bool;
 }

@@ -2,7 +2,7 @@
 //! memory traces.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use godwit_syntax::ast::{MacroBody, MacroOverload, Statement};
 use godwit_syntax::{ParsedStatement, parse_script};
@@ -157,27 +157,43 @@ fn format_type() -> String {
         }
     }
     format!(
-        "CREATE MACRO format_type(type_number, modifier) AS CASE type_number{cases} \
+        "\nCREATE MACRO format_type(type_number, modifier) AS CASE type_number{cases} \
          ELSE (SELECT t.typname FROM pg_catalog.pg_type t WHERE t.oid = type_number) END;"
     )
 }
 
-static BY_NAME: LazyLock<HashMap<String, Vec<MacroOverload>>> = LazyLock::new(|| {
-    let definition = |parsed: ParsedStatement| match parsed.statement {
-        Statement::CreateMacro(definition) => {
-            let name = definition.name.parts.last().expect("names have parts").text.to_string();
-            (name, definition.overloads)
-        }
-        _ => unreachable!("all of the statements define macros"),
+/// A macro whose definition is parsed when it is first used: all of them take milliseconds.
+struct BuiltInMacro {
+    text: &'static str,
+    overloads: OnceLock<Vec<MacroOverload>>,
+}
+
+/// The text of all definitions. Each begins a line with `CREATE MACRO` and the name.
+static SCRIPT: LazyLock<String> = LazyLock::new(|| [DEFINITIONS, TRACES, &format_type()].concat());
+
+static BY_NAME: LazyLock<HashMap<&'static str, BuiltInMacro>> = LazyLock::new(|| {
+    let named = |text: &'static str| {
+        let (name, _) = text.split_once('(').expect("parameters follow the name");
+        (name, BuiltInMacro { text, overloads: OnceLock::new() })
     };
-    let script = |text: &str| parse_script(text).expect("the definitions are SQL");
-    let own = script(&(DEFINITIONS.to_owned() + &format_type()));
-    own.into_iter().chain(script(TRACES)).map(definition).collect()
+    SCRIPT.split("\nCREATE MACRO ").skip(1).map(named).collect()
 });
+
+impl BuiltInMacro {
+    fn overloads(&self) -> &[MacroOverload] {
+        self.overloads.get_or_init(|| {
+            let script = parse_script(&format!("CREATE MACRO {}", self.text)).expect("the definitions are SQL");
+            match <[ParsedStatement; 1]>::try_from(script).map(|[parsed]| parsed.statement) {
+                Ok(Statement::CreateMacro(definition)) => definition.overloads,
+                _ => unreachable!("each of the parts defines a macro"),
+            }
+        })
+    }
+}
 
 /// Lists the table macros, or the others, with their parameters.
 pub(crate) fn signatures(of_tables: bool) -> impl Iterator<Item = (&'static str, String)> {
-    let forms = BY_NAME.iter().flat_map(|(name, forms)| forms.iter().map(move |form| (name.as_str(), form)));
+    let forms = BY_NAME.iter().flat_map(|(name, known)| known.overloads().iter().map(move |form| (*name, form)));
     let wanted = forms.filter(move |(_, form)| matches!(form.body, MacroBody::Table(_)) == of_tables);
     wanted.map(|(name, form)| {
         let parameters: Vec<&str> = form.parameters.iter().map(|parameter| &*parameter.name.text).collect();
@@ -187,12 +203,23 @@ pub(crate) fn signatures(of_tables: bool) -> impl Iterator<Item = (&'static str,
 
 /// Returns the overloads of the macro of this name, case-insensitively.
 pub(crate) fn built_in_macro(name: &str) -> Option<Vec<MacroOverload>> {
-    BY_NAME.get(&*name.to_lowercase()).cloned()
+    BY_NAME.get(&*name.to_lowercase()).map(|known| known.overloads().to_vec())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_definitions_are_macros_of_their_own_names() {
+        let statements = parse_script(&SCRIPT).expect("the definitions are SQL");
+        assert_eq!(statements.len(), BY_NAME.len());
+        for parsed in statements {
+            let Statement::CreateMacro(definition) = parsed.statement else { panic!("not a macro") };
+            let name = definition.name.parts.last().expect("names have parts").text.to_string();
+            assert_eq!(built_in_macro(&name).map(|forms| forms.len()), Some(definition.overloads.len()), "{name}");
+        }
+    }
 
     #[test]
     fn macros_are_found_in_any_case() {

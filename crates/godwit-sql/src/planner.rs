@@ -28,6 +28,8 @@ pub struct Planner {
     pub(crate) resolver: Arc<dyn TableResolver>,
     pub(crate) functions: TableFunctions,
     pub(crate) join_order: JoinOrder,
+    /// Threads that may read samples of tables.
+    pub(crate) threads: usize,
     session: SessionValues,
     /// Types of the first parameters, by number.
     parameter_types: Vec<SqlType>,
@@ -62,6 +64,7 @@ impl Planner {
             resolver,
             functions: TableFunctions::default(),
             join_order: JoinOrder::default(),
+            threads: 1,
             session: SessionValues::default(),
             parameter_types: Vec::new(),
             outlives_rows: false,
@@ -100,6 +103,7 @@ impl Planner {
             resolver,
             functions,
             join_order,
+            threads: self.threads,
             session: self.session.clone(),
             parameter_types: Vec::new(),
             outlives_rows: false,
@@ -114,6 +118,13 @@ impl Planner {
     #[must_use]
     pub fn with_join_order(mut self, order: JoinOrder) -> Self {
         self.join_order = order;
+        self
+    }
+
+    /// Returns the same planner with this many threads to read samples of tables.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
         self
     }
 

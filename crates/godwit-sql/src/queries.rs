@@ -5,7 +5,7 @@ use std::sync::Arc;
 use godwit_bind::Environment;
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, Span, SqlState, with_stack};
-use godwit_optimize::{OptimizerSettings, optimize};
+use godwit_optimize::{OptimizerSettings, Passes, optimize};
 use godwit_plan::Plan;
 use godwit_syntax::ast::{
     self, CopyDirection, CopyPath, CopySource, Expr, ExprKind, Query, SetExprKind, TableFactor, TableFactorKind,
@@ -70,8 +70,8 @@ impl Planner {
     }
 
     fn optimizer(&self) -> Optimizer {
-        let (join_order, interrupt) = (self.join_order, self.interrupt.clone());
-        Optimizer { join_order, trust_ranges: !self.outlives_rows, interrupt }
+        let (join_order, threads) = (self.join_order, self.threads);
+        Optimizer { join_order, threads, trust_ranges: !self.outlives_rows, interrupt: self.interrupt.clone() }
     }
 
     pub(crate) fn explain(&self, explain: &ast::Explain) -> Result<Statement> {
@@ -162,6 +162,7 @@ fn explain_options(analyze: bool, options: &[ast::StatementOption]) -> Result<Ex
 /// Settings for optimizing plans.
 pub(crate) struct Optimizer {
     join_order: JoinOrder,
+    threads: usize,
     trust_ranges: bool,
     interrupt: Interrupt,
 }
@@ -175,9 +176,9 @@ impl Optimizer {
             return Err(error.with_hint("store an inner part as a table"));
         }
         with_stack(levels.iter().sum(), || {
-            let (join_order, trust_ranges, check) = (self.join_order, self.trust_ranges, &*self.interrupt);
-            let settings =
-                OptimizerSettings { join_order, trust_ranges, check: &|| check(), ..OptimizerSettings::default() };
+            let Self { join_order, threads, trust_ranges, ref interrupt } = *self;
+            let (check, disabled) = (&|| interrupt(), Passes::NONE);
+            let settings = OptimizerSettings { disabled, join_order, threads, trust_ranges, check };
             optimize(&mut plan, names.functions(), &settings)
         })?;
         Ok(Arc::new(plan))

@@ -203,7 +203,8 @@ impl Inner {
         let interrupt = move || cancel.check();
         let planner = self.database.0.planner.on(self.namespace(scope)).with_interrupt(Arc::new(interrupt));
         let own = self.session().own();
-        planner.with_join_order(own.join_order).with_session(own.values)
+        let threads = self.database.0.pool().workers();
+        planner.with_join_order(own.join_order).with_threads(threads).with_session(own.values)
     }
 
     /// Returns all databases that the connection sees, temporary tables last.

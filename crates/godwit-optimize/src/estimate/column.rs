@@ -34,6 +34,8 @@ pub(crate) enum Domain {
     AtMost(f64),
     /// The values of a table's column.
     OfTable { relation: Arc<dyn Relation>, position: usize, otherwise: Box<Domain> },
+    /// This share of other values, and at most this many.
+    Part { of: Box<Domain>, share: f64, at_most: f64 },
     /// Values computed from those of other columns.
     Computed { of: Vec<Rc<ColumnEstimate>>, by: Computation, at_most: f64, depth: u32 },
 }
@@ -55,17 +57,28 @@ type Distinct = fn(&dyn Relation, usize) -> Option<u64>;
 
 impl Domain {
     /// Returns a number of values, which may be an upper bound only.
-    fn of(values: f64, is_known: bool) -> Self {
+    pub(super) fn of(values: f64, is_known: bool) -> Self {
         if is_known { Domain::Known(values) } else { Domain::AtMost(values) }
     }
 
+    /// Returns the domain of which a filter leaves this share and at most this many values.
+    pub(super) fn part(&self, share: f64, at_most: f64) -> Self {
+        match self {
+            // Not one in the other, however many filters there are.
+            Domain::Part { of, share: before, at_most: limit } => {
+                Domain::Part { of: of.clone(), share: before * share, at_most: limit.min(at_most) }
+            }
+            whole => Domain::Part { of: Box::new(whole.clone()), share, at_most },
+        }
+    }
+
     /// Returns the number of values, and true unless it is only an upper bound.
-    fn values(&self) -> (f64, bool) {
+    pub(super) fn values(&self) -> (f64, bool) {
         self.values_by(|relation, position| relation.distinct(position))
     }
 
-    /// Like [`values`](Self::values), without tables reading their files for it.
-    fn values_without_reading(&self) -> (f64, bool) {
+    /// Like [`values`](Self::values), without tables reading their files for it; at least as many.
+    pub(super) fn values_without_reading(&self) -> (f64, bool) {
         self.values_by(|relation, position| relation.statistics().columns.get(position)?.distinct)
     }
 
@@ -77,6 +90,10 @@ impl Domain {
                 Some(values) => ((values as f64).clamp(1.0, relation.statistics().rows.max(1) as f64), true),
                 None => otherwise.values_by(distinct),
             },
+            Domain::Part { of, share, at_most } => {
+                let (values, is_known) = of.values_by(distinct);
+                ((values * share).min(*at_most).max(1.0), is_known)
+            }
             Domain::Computed { of, by, at_most, .. } => {
                 let parts = of.iter().map(|column| column.domain.values_by(distinct).0);
                 let values: f64 = match by {
@@ -91,6 +108,7 @@ impl Domain {
     fn computed(of: Vec<Rc<ColumnEstimate>>, by: Computation, at_most: f64) -> Self {
         let depth_of = |column: &Rc<ColumnEstimate>| match column.domain {
             Domain::Computed { depth, .. } => depth,
+            Domain::Part { .. } => 1,
             Domain::Known(_) | Domain::AtMost(_) | Domain::OfTable { .. } => 0,
         };
         let depth = of.iter().map(depth_of).max().unwrap_or(0) + 1;
@@ -108,11 +126,6 @@ impl ColumnEstimate {
     /// Returns false if [`domain`](Self::domain) is only an upper bound.
     pub(crate) fn domain_is_known(&self) -> bool {
         self.domain.values().1
-    }
-
-    /// Changes the number of values, but not whether it is known.
-    pub(super) fn set_domain(&mut self, values: f64) {
-        self.domain = Domain::of(values, self.domain_is_known());
     }
 
     /// Returns a column of which only the type is known.
@@ -138,7 +151,8 @@ impl ColumnEstimate {
             None => bounds.filter(|_| is_discrete(ty)).map(|(min, max)| max - min + 1.0),
         };
         let at_most = rows.min(width.unwrap_or(f64::INFINITY)).clamp(1.0, rows.max(1.0));
-        let is_dense = width.is_some_and(|width| width * DENSE_ROWS_MIN <= rows);
+        // As many values as rows: a key that counts up.
+        let is_dense = width.is_some_and(|width| width == rows || width * DENSE_ROWS_MIN <= rows);
         let otherwise = Box::new(if is_dense { Domain::Known(at_most) } else { Domain::AtMost(at_most) });
         Self {
             domain: Domain::OfTable { relation: relation.clone(), position, otherwise },

@@ -25,6 +25,13 @@ pub(crate) fn key_domain(pairs: &[(&ColumnEstimate, &ColumnEstimate)]) -> f64 {
 
 /// Returns the domain of one pair of key columns.
 pub(crate) fn pair_domain(left: &ColumnEstimate, right: &ColumnEstimate) -> f64 {
+    // Beside a key whose values are known, files needn't tell how many values a column has that can't have more.
+    for (key, other) in [(left, right), (right, left)] {
+        let (values, is_known) = key.domain.values_without_reading();
+        if is_known && other.domain.values_without_reading().0 <= values {
+            return values;
+        }
+    }
     wider(left.domain(), left.domain_is_known(), right.domain(), right.domain_is_known())
 }
 

@@ -22,7 +22,7 @@ use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Node, NodeId, Plan, Scan,
 pub use column::ColumnEstimate;
 pub(crate) use column::Domain;
 pub(crate) use join::{Matches, key_domain, pair_domain, unmatched_share};
-pub(crate) use sampled::SampledKeys;
+pub(crate) use sampled::{KeyColumn, KeyCounts, SampledKeys};
 pub(crate) use selectivity::selectivity;
 
 /// Estimates rows and columns of a plan's nodes, and caches the results. Nodes added later can be estimated as well.
@@ -32,6 +32,8 @@ pub struct Estimates {
     known: RefCell<Vec<Option<Rc<NodeEstimate>>>>,
     /// Whether filters are tried on samples of their tables.
     uses_samples: bool,
+    /// Threads that may read samples at once.
+    threads: usize,
     /// Columns used by more than the filters of their scan: a column read only for filters goes no further.
     used: ColumnSet,
     /// The initial rows of each recursion, by the column that names it.
@@ -114,11 +116,12 @@ impl NodeEstimate {
 
 impl Estimates {
     /// Creates an estimator for a plan. It tries filters on samples of their tables if there are joins to order, where
-    /// errors hurt most.
-    pub fn new(plan: &Plan) -> Self {
+    /// errors hurt most; up to `threads` threads read them at once.
+    pub fn new(plan: &Plan, threads: usize) -> Self {
         let mut new = Self {
             known: RefCell::default(),
             uses_samples: false,
+            threads: 1,
             used: plan.output.iter().map(|output| output.column).collect(),
             recursions: HashMap::new(),
         };
@@ -153,11 +156,13 @@ impl Estimates {
             node.for_each_expr(&mut |expr| new.note_use(expr, &mut open));
         }
         new.uses_samples = scans.len() >= config::SAMPLED_SCANS_MIN;
+        new.threads = threads.min(config::SAMPLING_THREADS_MAX);
         for scan in scans.iter().filter(|_| new.uses_samples) {
             let asked = scan.columns.iter().filter(|(column, _)| compared.contains(*column));
             let asked: Vec<usize> = asked.map(|&(_, position)| position).collect();
             scan.relation.sample().into_iter().for_each(|sample| sample.will_be_asked(&asked));
         }
+        new.read_samples_of_filters(&scans);
         new
     }
 

@@ -8,7 +8,7 @@ use godwit_plan::{
 use godwit_types::Value;
 
 use super::join::{Matches, join, unmatched_share};
-use super::selectivity::{combinations, filter};
+use super::selectivity::{Evidence, combinations, filter};
 use super::{ColumnEstimate, Domain, Estimates, NodeEstimate, config, sampled};
 
 impl Estimates {
@@ -25,7 +25,7 @@ impl Estimates {
             }
             Node::Filter { input: below, conditions } => {
                 let range = if is_aggregation(plan, *below) { config::HAVING_RANGE } else { config::RANGE };
-                filter(&input(*below), conditions, range)
+                filter(&input(*below), conditions, range, Evidence::Files)
             }
             Node::Join(node) => {
                 let mut estimate = join(node, &input(node.left), &input(node.right));
@@ -74,11 +74,13 @@ impl Estimates {
         });
         let mut estimate = NodeEstimate::new(rows, columns);
         if !scan.filters.is_empty() {
-            estimate = filter(&estimate, &scan.filters, config::RANGE);
-            let sample = self.sample_of(scan);
-            if let Some(count) = sample.and_then(|sample| sample.passing(&scan.filters, &scan.columns)) {
-                estimate.rows = sampled::rows(count, rows, estimate.rows);
-            }
+            let count = self.sample_of(scan).and_then(|sample| sample.passing(&scan.filters, &scan.columns));
+            let evidence = match count {
+                Some(count) if !sampled::is_unseen(count, rows) => Evidence::Statistics,
+                _ => Evidence::Files,
+            };
+            estimate = filter(&estimate, &scan.filters, config::RANGE, evidence);
+            estimate.rows = count.map_or(estimate.rows, |count| sampled::rows(count, rows, estimate.rows));
         }
         estimate.rows = scan.rows_enough.map_or(estimate.rows, |enough| estimate.rows.min(enough as f64));
         estimate

@@ -12,47 +12,87 @@
 
 use std::collections::HashMap;
 
+use godwit_common::at_once;
 use godwit_plan::{ColumnId, Expr, Node, NodeId, Plan, SampleCount, Scan, TableSample};
+use godwit_types::SqlType;
 
-use super::Estimates;
-use super::config::{MEASURED_PAIRS_MIN, UNSEEN_ROWS};
+use super::config::{HUB_ROWS_MAX, MEASURED_PAIRS_MIN, UNSEEN_ROWS};
+use super::{ColumnEstimate, Estimates};
 
 /// Estimates the rows of a table that pass a filter; `estimated` is the number expected from statistics alone.
 pub(super) fn rows(count: SampleCount, table_rows: f64, estimated: f64) -> f64 {
     let (passing, rows) = (count.passing as f64, count.rows as f64);
-    let found = match count.passing {
-        0 if count.rows as f64 == table_rows => 0.0,
-        0 => estimated.min(table_rows * UNSEEN_ROWS / rows),
-        _ => table_rows * passing / rows,
+    let found = match is_unseen(count, table_rows) {
+        true => estimated.min(table_rows * UNSEEN_ROWS / rows),
+        false => table_rows * passing / rows,
     };
     found.max(1.0_f64.min(table_rows))
+}
+
+/// Returns true if no row of the sample passes, but others of the table may.
+pub(super) fn is_unseen(count: SampleCount, table_rows: f64) -> bool {
+    count.passing == 0 && (count.rows as f64) < table_rows
 }
 
 /// Keys of a relation in the sample of its table, for the rows that pass the scan's filters.
 pub(crate) struct SampledKeys {
     keys: Vec<i64>,
     /// True if these are all keys of the relation.
-    pub(crate) is_whole: bool,
+    is_whole: bool,
+    /// True if they are those of all rows of its table.
+    is_unfiltered: bool,
+}
+
+/// A column of a scan whose keys are asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyColumn<'p> {
+    scan: &'p Scan,
+    sample: &'p dyn TableSample,
+    position: usize,
 }
 
 impl Estimates {
-    /// Returns true if an expression over a node's rows is a column of a table whose sample has all its rows.
-    pub(crate) fn is_sampled_as_a_whole(&self, plan: &Plan, node: NodeId, key: &Expr) -> bool {
-        let scanned = key.as_column().and_then(|column| scanned_column(plan, node, column));
-        scanned.and_then(|(scan, _)| self.sample_of(scan)).is_some_and(TableSample::is_whole)
+    /// Reads the columns on which filters will be tried.
+    pub(super) fn read_samples_of_filters(&self, scans: &[&Scan]) {
+        let mut unread: Vec<(&dyn TableSample, usize)> = Vec::new();
+        for scan in scans.iter().filter(|scan| !scan.filters.iter().any(Expr::has_subquery)) {
+            let Some(sample) = self.sample_of(scan) else { continue };
+            let is_used = |column| scan.filters.iter().any(|filter| filter.columns().contains(column));
+            let used = scan.columns.iter().filter(|(column, _)| is_used(*column)).map(|&(_, position)| position);
+            unread.extend(used.filter(|&position| sample.is_unread(position)).map(|position| (sample, position)));
+        }
+        at_once(&unread, self.threads, |(sample, position)| sample.read(*position));
+    }
+
+    /// Returns the column of a scan with a sample that an expression over a node's rows is; `None` if it is no integer
+    /// column of one.
+    pub(crate) fn key_column<'p>(&self, plan: &'p Plan, node: NodeId, key: &Expr) -> Option<KeyColumn<'p>> {
+        let (scan, position) = scanned_column(plan, node, key.as_column()?)?;
+        Some(KeyColumn { scan, sample: self.sample_of(scan)?, position })
+    }
+
+    /// Returns the sampled keys of each column.
+    pub(crate) fn keys_of(&self, columns: &[Option<KeyColumn<'_>>]) -> Vec<Option<SampledKeys>> {
+        let unread = columns.iter().flatten().filter(|column| column.sample.is_unread(column.position)).count();
+        let threads = if unread > 1 { self.threads } else { 1 };
+        at_once(columns, threads, |column| column.as_ref().and_then(KeyColumn::keys))
+    }
+}
+
+impl KeyColumn<'_> {
+    /// Returns true if all keys of the column can be known, of a relation with this many rows.
+    pub(crate) fn is_known_as_a_whole(&self, rows: f64) -> bool {
+        self.sample.is_whole() && rows <= HUB_ROWS_MAX
+    }
+
+    fn keys(&self) -> Option<SampledKeys> {
+        let Self { scan, sample, position } = self;
+        let keys = sample.keys(&scan.filters, &scan.columns, *position)?;
+        Some(SampledKeys { keys, is_whole: sample.is_whole(), is_unfiltered: scan.filters.is_empty() })
     }
 }
 
 impl SampledKeys {
-    /// Returns the sampled keys of an expression over a node's rows; `None` unless it is an integer column of a scan
-    /// with a sample.
-    pub(crate) fn of(estimates: &Estimates, plan: &Plan, node: NodeId, key: &Expr) -> Option<Self> {
-        let (scan, column) = scanned_column(plan, node, key.as_column()?)?;
-        let sample = estimates.sample_of(scan)?;
-        let keys = sample.keys(&scan.filters, &scan.columns, column)?;
-        Some(Self { keys, is_whole: sample.is_whole() })
-    }
-
     /// Counts the rows of each key, for a relation whose keys are all known.
     pub(crate) fn counted(&self) -> KeyCounts {
         assert!(self.is_whole, "two samples would be joined");
@@ -60,7 +100,7 @@ impl SampledKeys {
         for &key in &self.keys {
             *rows_of.entry(key).or_default() += 1;
         }
-        KeyCounts { rows_of, rows: self.keys.len() as f64 }
+        KeyCounts { rows_of, rows: self.keys.len() as f64, is_unfiltered: self.is_unfiltered }
     }
 }
 
@@ -68,9 +108,29 @@ impl SampledKeys {
 pub(crate) struct KeyCounts {
     rows_of: HashMap<i64, u32>,
     rows: f64,
+    is_unfiltered: bool,
 }
 
 impl KeyCounts {
+    /// Returns true if each value of another column should be the key of one row: a table's primary key, all of it, and
+    /// a column that has no more values.
+    pub(crate) fn has_all_of(&self, other: &ColumnEstimate) -> bool {
+        self.is_unfiltered
+            && self.rows_of.len() as f64 == self.rows
+            && other.domain.values_without_reading().0 <= self.rows
+    }
+
+    /// Returns the number of values over which pairs of these keys and a column's values spread if the column has all
+    /// values between its bounds, equally often; `None` if that isn't likely.
+    pub(crate) fn domain_in_bounds(&self, other: &ColumnEstimate, ty: &SqlType) -> Option<f64> {
+        let (min, max) = other.bounds.filter(|_| ty.is_integer() || *ty == SqlType::Date)?;
+        let (values, is_known) = other.domain.values_without_reading();
+        let has_all = is_known && values >= max - min;
+        let inside = self.rows_of.iter().filter(|(key, _)| (min..=max).contains(&(**key as f64)));
+        let inside = inside.map(|(_, &rows)| f64::from(rows)).sum::<f64>();
+        has_all.then(|| (self.rows * values / inside.max(UNSEEN_ROWS)).max(1.0))
+    }
+
     /// Returns the number of values over which pairs of these keys and others spread; `estimated` is the estimate from
     /// statistics. `None` if too few pairs are found to improve on it.
     pub(crate) fn domain_with(&self, other: &SampledKeys, estimated: f64) -> Option<f64> {

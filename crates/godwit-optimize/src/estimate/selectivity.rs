@@ -15,8 +15,8 @@ use super::config::{
 use super::{ColumnEstimate, Domain, NodeEstimate};
 
 /// Applies conjuncts: reduces the rows and narrows the columns.
-pub(super) fn filter(input: &NodeEstimate, conjuncts: &[Expr], range_default: f64) -> NodeEstimate {
-    let mut filter = Filter { node: input.clone(), range_default };
+pub(super) fn filter(input: &NodeEstimate, conjuncts: &[Expr], range_default: f64, evidence: Evidence) -> NodeEstimate {
+    let mut filter = Filter { node: input.clone(), range_default, evidence };
     let share: f64 = conjuncts.iter().map(|conjunct| filter.restrict(conjunct)).product();
     filter.node.rows = (input.rows * share.clamp(SELECTIVITY_MIN, 1.0)).max(1.0_f64.min(input.rows));
     filter.node
@@ -24,9 +24,18 @@ pub(super) fn filter(input: &NodeEstimate, conjuncts: &[Expr], range_default: f6
 
 /// Returns the fraction of a node's rows that passes all conjuncts.
 pub(crate) fn selectivity<'e>(conjuncts: impl IntoIterator<Item = &'e Expr>, node: &NodeEstimate) -> f64 {
-    let mut filter = Filter { node: node.clone(), range_default: RANGE };
+    let mut filter = Filter { node: node.clone(), range_default: RANGE, evidence: Evidence::Files };
     let share: f64 = conjuncts.into_iter().map(|conjunct| filter.restrict(conjunct)).product();
     share.clamp(SELECTIVITY_MIN, 1.0)
+}
+
+/// What may be asked for the number of a column's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// What is known already: enough where a sample tells how many rows pass.
+    Statistics,
+    /// Files, too, if statistics don't say.
+    Files,
 }
 
 #[derive(Clone)]
@@ -34,9 +43,24 @@ struct Filter {
     node: NodeEstimate,
     /// Fraction that passes a range comparison without bounds.
     range_default: f64,
+    evidence: Evidence,
+}
+
+impl Evidence {
+    /// Returns the number of values that can occur in a column, and true unless it is only an upper bound.
+    fn values(self, column: &ColumnEstimate) -> (f64, bool) {
+        match self {
+            Evidence::Statistics => column.domain.values_without_reading(),
+            Evidence::Files => column.domain.values(),
+        }
+    }
 }
 
 impl Filter {
+    fn values_of(&self, expr: &Expr) -> f64 {
+        self.evidence.values(&self.of(expr)).0
+    }
+
     /// Narrows the columns to the values that pass the predicate, and returns the fraction of rows that passes.
     fn restrict(&mut self, predicate: &Expr) -> f64 {
         match &predicate.kind {
@@ -64,7 +88,9 @@ impl Filter {
     fn not(&mut self, inner: &Expr) -> f64 {
         match &inner.kind {
             ExprKind::Compare(comparison, left, right) => self.compare(comparison.negated(), left, right),
-            ExprKind::InList(expr, list) => 1.0 - (list.len() as f64 * equality_share(expr, &self.of(expr))).min(1.0),
+            ExprKind::InList(expr, list) => {
+                1.0 - (list.len() as f64 * self.equality_share(expr, &self.of(expr))).min(1.0)
+            }
             _ => 1.0 - self.alone(inner),
         }
     }
@@ -91,6 +117,7 @@ impl Filter {
     /// other.
     fn widen(&mut self, before: &NodeEstimate, other: &NodeEstimate) -> bool {
         let mut is_exclusive = false;
+        let evidence = self.evidence;
         for (((_, column), (_, before)), (_, other)) in
             self.node.columns.iter_mut().zip(&before.columns).zip(&other.columns)
         {
@@ -98,8 +125,10 @@ impl Filter {
                 continue;
             }
             is_exclusive |= column.bounds.zip(other.bounds).is_some_and(|(a, b)| a.1 < b.0 || b.1 < a.0);
+            let values = |column: &ColumnEstimate| evidence.values(column).0;
+            let (values, is_known) = (values(before).min(values(column) + values(other)), evidence.values(column).1);
             let column = Rc::make_mut(column);
-            column.set_domain(before.domain().min(column.domain() + other.domain()));
+            column.domain = Domain::of(values, is_known);
             column.bounds = column.bounds.zip(other.bounds).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
         }
         is_exclusive
@@ -135,11 +164,11 @@ impl Filter {
     fn compare_exprs(&mut self, comparison: Comparison, left: &Expr, right: &Expr) -> f64 {
         let is_subquery = |expr: &Expr| matches!(expr.kind, ExprKind::Subquery(_));
         match comparison {
-            Comparison::Equal | Comparison::NotDistinct if is_subquery(right) => 1.0 / self.of(left).domain(),
-            Comparison::Equal | Comparison::NotDistinct if is_subquery(left) => 1.0 / self.of(right).domain(),
-            Comparison::Equal | Comparison::NotDistinct => 1.0 / self.of(left).domain().max(self.of(right).domain()),
+            Comparison::Equal | Comparison::NotDistinct if is_subquery(right) => 1.0 / self.values_of(left),
+            Comparison::Equal | Comparison::NotDistinct if is_subquery(left) => 1.0 / self.values_of(right),
+            Comparison::Equal | Comparison::NotDistinct => 1.0 / self.values_of(left).max(self.values_of(right)),
             Comparison::NotEqual | Comparison::Distinct => {
-                1.0 - 1.0 / self.of(left).domain().max(self.of(right).domain()).max(2.0)
+                1.0 - 1.0 / self.values_of(left).max(self.values_of(right)).max(2.0)
             }
             Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => {
                 let are_columns = left.as_column().is_some() && right.as_column().is_some();
@@ -167,17 +196,17 @@ impl Filter {
         let not_null = 1.0 - estimate.null_fraction;
         match comparison {
             Comparison::Equal | Comparison::NotDistinct => self.equal_literal(expr, value, &estimate) * not_null,
-            Comparison::NotEqual => not_null * (1.0 - equality_share(expr, &estimate)),
-            Comparison::Distinct => 1.0 - not_null * equality_share(expr, &estimate),
+            Comparison::NotEqual => not_null * (1.0 - self.equality_share(expr, &estimate)),
+            Comparison::Distinct => 1.0 - not_null * self.equality_share(expr, &estimate),
             Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => {
                 let Some((at, (min, max))) = scale(value, &expr.ty).zip(estimate.bounds) else {
                     return self.range_default;
                 };
                 let is_below = matches!(comparison, Comparison::Less | Comparison::LessOrEqual);
                 let kept = if is_below { (min, at.min(max)) } else { (at.max(min), max) };
-                let share = interval_share(kept, (min, max), &estimate);
+                let share = self.interval_share(kept, (min, max), &estimate);
                 if let Some(column) = self.column_mut(expr) {
-                    column.set_domain((column.domain() * share).max(1.0));
+                    column.domain = column.domain.part(share, f64::INFINITY);
                     column.bounds = (kept.0 <= kept.1).then_some(kept);
                 }
                 share * not_null
@@ -197,34 +226,35 @@ impl Filter {
             column.domain = Domain::Known(1.0);
             column.bounds = at.map(|at| (at, at));
         }
-        equality_share(expr, estimate)
+        self.equality_share(expr, estimate)
     }
 
     fn in_list(&mut self, expr: &Expr, values: f64) -> f64 {
         let estimate = self.of(expr);
-        let share = (values * equality_share(expr, &estimate)).min(1.0);
+        let share = (values * self.equality_share(expr, &estimate)).min(1.0);
         if let Some(column) = self.column_mut(expr) {
-            column.set_domain(column.domain().min(values));
+            column.domain = column.domain.part(1.0, values);
         }
         share * (1.0 - estimate.null_fraction)
     }
-}
 
-fn equality_share(expr: &Expr, estimate: &ColumnEstimate) -> f64 {
-    let share = 1.0 / estimate.domain();
-    if expr.ty == SqlType::Varchar && !estimate.domain_is_known() { share.max(STRING_EQUALITY) } else { share }
-}
+    fn equality_share(&self, expr: &Expr, estimate: &ColumnEstimate) -> f64 {
+        let (values, is_known) = self.evidence.values(estimate);
+        let share = 1.0 / values;
+        if expr.ty == SqlType::Varchar && !is_known { share.max(STRING_EQUALITY) } else { share }
+    }
 
-/// Returns the fraction of a column's values between `bounds` that lies in `kept`.
-fn interval_share(kept: (f64, f64), bounds: (f64, f64), estimate: &ColumnEstimate) -> f64 {
-    let width = bounds.1 - bounds.0;
-    if kept.0 > kept.1 {
-        return SELECTIVITY_MIN;
+    /// Returns the fraction of a column's values between `bounds` that lies in `kept`.
+    fn interval_share(&self, kept: (f64, f64), bounds: (f64, f64), estimate: &ColumnEstimate) -> f64 {
+        let width = bounds.1 - bounds.0;
+        if kept.0 > kept.1 {
+            return SELECTIVITY_MIN;
+        }
+        if width <= 0.0 {
+            return 1.0;
+        }
+        ((kept.1 - kept.0) / width).clamp((1.0 / self.evidence.values(estimate).0).min(0.5), 1.0)
     }
-    if width <= 0.0 {
-        return 1.0;
-    }
-    ((kept.1 - kept.0) / width).clamp((1.0 / estimate.domain()).min(0.5), 1.0)
 }
 
 /// Returns the fraction of strings that match a pattern: the more literal pieces it has, the smaller.

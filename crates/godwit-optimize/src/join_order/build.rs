@@ -10,7 +10,11 @@ use super::graph::{Hub, JoinGraph, KeyClass, Member, Predicate, Relation, Relati
 use super::operators::{add_operators, combinations_of, rules_of_conjuncts};
 use super::owners::Owners;
 use super::region::{Region, WrittenOperator};
-use crate::estimate::{Estimates, NodeEstimate, SampledKeys, pair_domain, selectivity};
+use crate::estimate::{Estimates, KeyColumn, KeyCounts, NodeEstimate, SampledKeys, pair_domain, selectivity};
+
+/// Factor by which the center of a star is larger than each of the other relations. Hash tables of a sixteenth of its rows
+/// are built while a few of its columns are scanned.
+const STAR_FACTOR: f64 = 16.0;
 
 /// Builds the graph of a region. Conjuncts over one relation become filters on it.
 pub(super) fn join_graph(plan: &mut Plan, mut region: Region, estimates: &Estimates) -> JoinGraph {
@@ -24,8 +28,7 @@ pub(super) fn join_graph(plan: &mut Plan, mut region: Region, estimates: &Estima
         graph.relations.push(Relation { node, estimate: estimates.of(plan, node), joined_by: None });
     }
     graph.neighbors = vec![0; graph.relations.len()];
-    graph.classes =
-        sorted.classes.into_iter().map(|class| key_class(plan, &graph.relations, class, estimates)).collect();
+    graph.classes = key_classes(plan, &graph.relations, sorted.classes, estimates);
     let filled = add_operators(&mut graph, region.operators, &owners);
     for (expr, relations) in sorted.others {
         graph.predicates.push(predicate(expr, relations, &owners, &waits, &filled));
@@ -157,35 +160,60 @@ fn takes_filters(scan: &Scan) -> bool {
     scan.relation.evaluates_filters() && scan.rows_enough.is_none()
 }
 
-fn key_class(plan: &Plan, relations: &[Relation], class: Vec<Term>, estimates: &Estimates) -> KeyClass {
+/// Builds the classes of equal expressions, and measures joins in samples.
+fn key_classes(plan: &Plan, relations: &[Relation], classes: Vec<Vec<Term>>, estimates: &Estimates) -> Vec<KeyClass> {
     let member = |(relation, expr): Term| {
         let estimate = relations[relation].estimate.of_expr(&expr);
         Member { relation, estimate, expr }
     };
-    let members: Vec<Member> = class.into_iter().map(member).collect();
-    let hub = hub_of(plan, &members, relations, estimates);
-    KeyClass::new(members, hub)
+    let members: Vec<Vec<Member>> = classes.into_iter().map(|class| class.into_iter().map(member).collect()).collect();
+    let hubs = hubs_of(plan, &members, relations, estimates);
+    members.into_iter().zip(hubs).map(|(members, hub)| KeyClass::new(members, hub)).collect()
 }
 
-/// Returns the member of the smallest relation that is known as a whole; `None` if there is none.
-fn hub_of(plan: &Plan, members: &[Member], relations: &[Relation], estimates: &Estimates) -> Option<Hub> {
-    let rows = |at: usize| relations[members[at].relation].estimate.rows;
-    let may_be_whole =
-        |member: &Member| estimates.is_sampled_as_a_whole(plan, relations[member.relation].node, &member.expr);
-    // Samples of the others are of no use by themselves, and reading them takes time.
-    if !members.iter().any(may_be_whole) {
-        return None;
-    }
-    let keys = |member: &Member| SampledKeys::of(estimates, plan, relations[member.relation].node, &member.expr);
-    let mut keys: Vec<Option<SampledKeys>> = members.iter().map(keys).collect();
-    let is_whole = |at: &usize| keys[*at].as_ref().is_some_and(|keys| keys.is_whole);
-    let member = (0..members.len()).filter(is_whole).min_by(|&a, &b| rows(a).total_cmp(&rows(b)))?;
-    let hub = keys[member].take()?.counted();
-    let domain = |(other, keys): (&Member, &Option<SampledKeys>)| {
-        let estimated = pair_domain(&members[member].estimate, &other.estimate);
-        keys.as_ref().and_then(|keys| hub.domain_with(keys, estimated)).unwrap_or(estimated).max(1.0)
+/// Returns, for each class, the member of the smallest relation that is known as a whole; `None` if there is none.
+fn hubs_of(plan: &Plan, classes: &[Vec<Member>], relations: &[Relation], estimates: &Estimates) -> Vec<Option<Hub>> {
+    let rows = |member: &Member| relations[member.relation].estimate.rows;
+    let column = |member: &Member| estimates.key_column(plan, relations[member.relation].node, &member.expr);
+    let columns: Vec<Vec<Option<KeyColumn<'_>>>> =
+        classes.iter().map(|members| members.iter().map(column).collect()).collect();
+    let smallest = |(members, columns): (&Vec<Member>, &Vec<Option<KeyColumn<'_>>>)| {
+        let is_whole = |at: &usize| columns[*at].is_some_and(|column| column.is_known_as_a_whole(rows(&members[*at])));
+        (0..members.len()).filter(is_whole).min_by(|&a, &b| rows(&members[a]).total_cmp(&rows(&members[b])))
     };
-    Some(Hub { member, domains: members.iter().zip(&keys).map(domain).collect() })
+    let smallest: Vec<Option<usize>> = std::iter::zip(classes, &columns).map(smallest).collect();
+    let asked: Vec<_> = std::iter::zip(&columns, &smallest).map(|(columns, at)| columns[(*at)?]).collect();
+    let counted = |keys: Option<SampledKeys>| keys.map(|keys| keys.counted());
+    let hubs: Vec<Option<KeyCounts>> = estimates.keys_of(&asked).into_iter().map(counted).collect();
+    // Of the others only those that a hub may tell something about: reading samples takes time.
+    let is_star = is_star(relations);
+    let is_asked = |class: usize, at: usize| {
+        let hub = hubs[class].as_ref().filter(|_| !is_star && smallest[class] != Some(at));
+        hub.is_some_and(|hub| !hub.has_all_of(&classes[class][at].estimate))
+    };
+    let places = classes.iter().enumerate().flat_map(|(class, all)| (0..all.len()).map(move |at| (class, at)));
+    let asked: Vec<_> = places.map(|(class, at)| columns[class][at].filter(|_| is_asked(class, at))).collect();
+    let mut keys = estimates.keys_of(&asked).into_iter();
+    let hub = |(class, members): (usize, &Vec<Member>)| {
+        let keys: Vec<Option<SampledKeys>> = keys.by_ref().take(members.len()).collect();
+        let (member, hub) = (smallest[class]?, hubs[class].as_ref()?);
+        let domain = |(other, keys): (&Member, Option<SampledKeys>)| {
+            let estimated = pair_domain(&members[member].estimate, &other.estimate).max(1.0);
+            let measured = keys.and_then(|keys| hub.domain_with(&keys, estimated));
+            measured.or_else(|| hub.domain_in_bounds(&other.estimate, &other.expr.ty)).unwrap_or(estimated)
+        };
+        Some(Hub { member, domains: members.iter().zip(keys).map(domain).collect() })
+    };
+    classes.iter().enumerate().map(hub).collect()
+}
+
+/// Returns true if one relation is far larger than each of the others. In any order, these become hash tables that the
+/// rows of the large one look up, and the executor measures which of them keeps the fewest rows: samples of the large
+/// one would take longer than they save.
+fn is_star(relations: &[Relation]) -> bool {
+    let rows = || relations.iter().map(|relation| relation.estimate.rows);
+    let largest = rows().fold(0.0, f64::max);
+    rows().filter(|rows| rows * STAR_FACTOR > largest).count() == 1
 }
 
 fn predicate(

@@ -57,7 +57,10 @@ impl KeyClass {
         let relations = members.iter().fold(0, |set, member| set | one(member.relation));
         let domain = |&at: &usize| members[at].estimate.domain();
         let mut by_domain: Vec<usize> = (0..members.len()).collect();
-        by_domain.sort_by(|a, b| domain(a).total_cmp(&domain(b)));
+        // A pair needs no order, and tables may have to read files to tell their domains.
+        if members.len() > 2 {
+            by_domain.sort_by(|a, b| domain(a).total_cmp(&domain(b)));
+        }
         Self { members, relations, by_domain, hub }
     }
 }

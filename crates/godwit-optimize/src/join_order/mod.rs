@@ -63,9 +63,9 @@ impl Named for JoinOrder {
 }
 
 /// Puts all joins of a plan, including those in shared plans and subqueries, into this order, and chooses build sides.
-/// Calls `check` now and then, which fails if the statement is to stop.
-pub fn order_joins(plan: &mut Plan, order: JoinOrder, check: &dyn Fn() -> Result<()>) -> Result<()> {
-    let estimates = Estimates::new(plan);
+/// Up to `threads` threads read samples. Calls `check` now and then, which fails if the statement is to stop.
+pub fn order_joins(plan: &mut Plan, order: JoinOrder, threads: usize, check: &dyn Fn() -> Result<()>) -> Result<()> {
+    let estimates = Estimates::new(plan, threads);
     let mut orderer = Orderer { plan, estimates, order, check };
     let shared: Vec<_> = orderer.plan.shared_plans().map(|(id, shared)| (id, shared.root)).collect();
     for (id, root) in shared {

@@ -95,7 +95,7 @@ fn joined_rows(kinds: Vec<i64>, kinds_of_rows: Vec<i64>) -> f64 {
     let first = join(all_kinds, rows, &kind, kind_of_row);
     let root = join(first, others, &kind, kind_of_other);
     plan.root = Some(root);
-    let estimates = Estimates::new(&plan);
+    let estimates = Estimates::new(&plan, 1);
     let region = Region::collect(&plan, root).expect("it is a region");
     let graph = join_graph(&mut plan, region, &estimates);
     Cardinality::new(&graph).rows_of(0b11)

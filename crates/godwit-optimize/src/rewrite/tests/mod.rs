@@ -16,7 +16,7 @@ use godwit_types::{SqlType, Value};
 
 use super::Context;
 use crate::passes::run;
-use crate::{JoinOrder, OptimizerSettings, Pass};
+use crate::{OptimizerSettings, Pass};
 
 /// A plan under construction. All columns are INTEGERs.
 #[derive(Default)]
@@ -169,9 +169,10 @@ fn after(plan: &Plan, passes: &[Pass]) -> String {
 
 fn rewritten(plan: &Plan, passes: &[Pass]) -> Plan {
     let mut rewritten = plan.clone();
-    let mut context = Context::new(&TestFunctions, &OptimizerSettings::default());
+    let settings = OptimizerSettings::default();
+    let mut context = Context::new(&TestFunctions, &settings);
     for &pass in passes {
-        run(pass, &mut rewritten, &mut context, JoinOrder::default()).unwrap();
+        run(pass, &mut rewritten, &mut context, &settings).unwrap();
     }
     rewritten
 }
