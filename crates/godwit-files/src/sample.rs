@@ -90,5 +90,5 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
             pieces.push(values);
         }
     }
-    Ok(sampled_values(&pieces))
+    Ok(if pieces.len() > 1 { sampled_values(&pieces) } else { pieces.pop() })
 }

@@ -7,7 +7,8 @@ use godwit_plan::{Arithmetic, Expr, ExprKind, Relation, ValueRange};
 use godwit_types::{SqlType, Value};
 
 use super::NodeEstimate;
-use super::config::{DENSE_ROWS_MIN, NESTED_BYTES, STRING_BYTES, UNASKED_PART, UNASKED_ROWS_MAX};
+use super::config::{DENSE_ROWS_MIN, NESTED_BYTES, STRING_BYTES, UNASKED_PART, UNASKED_ROWS_MAX, UNSEEN_ROWS};
+use super::sampled::KnownKeys;
 
 /// Estimate of a column.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct ColumnEstimate {
     pub bounds: Option<(f64, f64)>,
     /// Average size of a value in memory, in bytes; 0 for a column that only its scan's filters use.
     pub average_bytes: f64,
+    /// The values in the rows of its scan, if that has filters and its table's sample is the whole table.
+    pub(super) keys: Option<Rc<KnownKeys>>,
 }
 
 /// The values that can occur in a column of the base table, narrowed by filters on that column but not by other
@@ -59,6 +62,15 @@ impl Domain {
     /// Returns a number of values, which may be an upper bound only.
     pub(super) fn of(values: f64, is_known: bool) -> Self {
         if is_known { Domain::Known(values) } else { Domain::AtMost(values) }
+    }
+
+    /// Returns the table whose column has these values.
+    pub(super) fn relation(&self) -> Option<&Arc<dyn Relation>> {
+        match self {
+            Domain::OfTable { relation, .. } => Some(relation),
+            Domain::Part { of, .. } => of.relation(),
+            Domain::Known(_) | Domain::AtMost(_) | Domain::Computed { .. } => None,
+        }
     }
 
     /// Returns the domain of which a filter leaves this share and at most this many values.
@@ -123,19 +135,44 @@ impl ColumnEstimate {
         self.domain.values().0
     }
 
+    /// Returns an upper bound on [`domain`](Self::domain) that is known without reading files.
+    pub(crate) fn domain_at_most(&self) -> f64 {
+        self.domain.values_without_reading().0
+    }
+
+    /// Returns the number of values over which pairs of this key's rows and another column's rows spread, if these keys
+    /// are known and the other column should have all values between its bounds equally often. Sales have a few years'
+    /// dates: of a table of two centuries', statistics alone would expect most of a year's to have none.
+    pub(super) fn domain_in_bounds_of(&self, other: &Self) -> Option<f64> {
+        let (min, max) = other.bounds?;
+        let (values, is_known) = other.domain.values_without_reading();
+        let keys = self.keys.as_ref().filter(|_| is_known && values >= max - min)?.get()?;
+        let inside = keys.iter().filter(|key| (min..=max).contains(&(**key as f64))).count() as f64;
+        Some((keys.len() as f64 * values / inside.max(UNSEEN_ROWS)).max(1.0))
+    }
+
+    /// Returns the number of values that can occur, for which files are read only if statistics don't say.
+    pub(crate) fn likely_domain(&self) -> f64 {
+        match self.domain.values_without_reading() {
+            (values, true) => values,
+            _ => self.domain(),
+        }
+    }
+
     /// Returns false if [`domain`](Self::domain) is only an upper bound.
     pub(crate) fn domain_is_known(&self) -> bool {
         self.domain.values().1
     }
 
     /// Returns a column of which only the type is known.
-    pub(super) fn unknown(ty: &SqlType, rows: f64) -> Self {
+    pub(crate) fn unknown(ty: &SqlType, rows: f64) -> Self {
         Self {
             domain: Domain::AtMost(rows.max(1.0)),
             base_rows: rows,
             null_fraction: 0.0,
             bounds: None,
             average_bytes: value_bytes(ty, None),
+            keys: None,
         }
     }
 
@@ -160,6 +197,7 @@ impl ColumnEstimate {
             null_fraction: statistics.null_count.map_or(0.0, |nulls| nulls as f64 / rows.max(1.0)),
             bounds,
             average_bytes: value_bytes(ty, statistics.average_bytes),
+            keys: None,
         }
     }
 
@@ -205,6 +243,7 @@ pub(super) fn of_expr(expr: &Expr, node: &NodeEstimate) -> Rc<ColumnEstimate> {
             null_fraction: if value.is_null() { 1.0 } else { 0.0 },
             bounds: scale(value, &expr.ty).map(|at| (at, at)),
             average_bytes: value_bytes(&expr.ty, None),
+            keys: None,
         },
         ExprKind::Arithmetic(op, left, right) => {
             let sides = (of_expr(left, node).bounds, of_expr(right, node).bounds);
@@ -268,6 +307,7 @@ fn derived(expr: &Expr, node: &NodeEstimate) -> ColumnEstimate {
         null_fraction: largest(|column| column.null_fraction, 0.0),
         bounds: None,
         average_bytes: if let [only] = &of[..] { only.average_bytes } else { 8.0 },
+        keys: None,
         domain: Domain::computed(of, Computation::Combined, node.rows.max(1.0)),
     }
 }
@@ -309,7 +349,7 @@ fn scale_range(range: ValueRange, ty: &SqlType) -> (f64, f64) {
 }
 
 /// True for types whose values between two bounds can be counted on the estimator's scale.
-fn is_discrete(ty: &SqlType) -> bool {
+pub(super) fn is_discrete(ty: &SqlType) -> bool {
     ty.is_integer() || matches!(ty, SqlType::Date | SqlType::Boolean)
 }
 

@@ -25,10 +25,13 @@ pub(crate) fn key_domain(pairs: &[(&ColumnEstimate, &ColumnEstimate)]) -> f64 {
 
 /// Returns the domain of one pair of key columns.
 pub(crate) fn pair_domain(left: &ColumnEstimate, right: &ColumnEstimate) -> f64 {
+    if let Some(domain) = left.domain_in_bounds_of(right).or_else(|| right.domain_in_bounds_of(left)) {
+        return domain;
+    }
     // Beside a key whose values are known, files needn't tell how many values a column has that can't have more.
     for (key, other) in [(left, right), (right, left)] {
         let (values, is_known) = key.domain.values_without_reading();
-        if is_known && other.domain.values_without_reading().0 <= values {
+        if is_known && other.domain_at_most() <= values {
             return values;
         }
     }
@@ -54,7 +57,7 @@ struct CompositeKey {
 
 impl CompositeKey {
     fn new<'c>(columns: impl Iterator<Item = &'c ColumnEstimate> + Clone) -> Self {
-        let combinations = columns.clone().map(ColumnEstimate::domain).product::<f64>();
+        let combinations = columns.clone().map(ColumnEstimate::likely_domain).product::<f64>();
         let rows_max = columns.map(|column| column.base_rows).fold(1.0, f64::max);
         Self { domain: combinations.min(rows_max), is_known: combinations <= rows_max }
     }
@@ -65,7 +68,7 @@ fn keys_among<'c>(columns: impl Iterator<Item = &'c ColumnEstimate>, rows: f64) 
     let mut base_rows = 1.0_f64;
     let mut product = 1.0;
     for column in columns {
-        product *= column.domain();
+        product *= column.likely_domain();
         base_rows = base_rows.max(column.base_rows);
     }
     distinct_in(product.min(base_rows).max(1.0), rows)

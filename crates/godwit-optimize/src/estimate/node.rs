@@ -7,7 +7,9 @@ use godwit_plan::{
 };
 use godwit_types::Value;
 
+use super::column::is_discrete;
 use super::join::{Matches, join, unmatched_share};
+use super::sampled::KnownKeys;
 use super::selectivity::{Evidence, combinations, filter};
 use super::{ColumnEstimate, Domain, Estimates, NodeEstimate, config, sampled};
 
@@ -81,6 +83,13 @@ impl Estimates {
             };
             estimate = filter(&estimate, &scan.filters, config::RANGE, evidence);
             estimate.rows = count.map_or(estimate.rows, |count| sampled::rows(count, rows, estimate.rows));
+            if let Some(keys_of) = count.and_then(|count| KnownKeys::of(scan, count)) {
+                for &(column, position) in &scan.columns {
+                    if let Some(key) = estimate.column_mut(column).filter(|_| is_discrete(&plan.column(column).ty)) {
+                        key.keys = Some(keys_of(position));
+                    }
+                }
+            }
         }
         estimate.rows = scan.rows_enough.map_or(estimate.rows, |enough| estimate.rows.min(enough as f64));
         estimate
@@ -168,6 +177,7 @@ fn widest(a: &ColumnEstimate, b: &ColumnEstimate) -> ColumnEstimate {
         null_fraction: a.null_fraction.max(b.null_fraction),
         bounds: a.bounds.zip(b.bounds).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))),
         average_bytes: a.average_bytes.max(b.average_bytes),
+        keys: None,
     }
 }
 

@@ -10,11 +10,12 @@
 //! One of the two must be the whole table: in two samples, rows that lie side by side in both tables would match too
 //! often.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use godwit_common::at_once;
 use godwit_plan::{ColumnId, Expr, Node, NodeId, Plan, SampleCount, Scan, TableSample};
-use godwit_types::SqlType;
 
 use super::config::{HUB_ROWS_MAX, MEASURED_PAIRS_MIN, UNSEEN_ROWS};
 use super::{ColumnEstimate, Estimates};
@@ -41,6 +42,30 @@ pub(crate) struct SampledKeys {
     is_whole: bool,
     /// True if they are those of all rows of its table.
     is_unfiltered: bool,
+}
+
+/// The values of a column in all rows that pass the filters of a scan, in a table whose sample has all rows.
+#[derive(Debug)]
+pub(super) struct KnownKeys {
+    scan: Rc<Scan>,
+    position: usize,
+    keys: OnceCell<Option<Vec<i64>>>,
+}
+
+impl KnownKeys {
+    /// Returns the keys of the columns of a scan of which this many rows of the sample pass; none unless these are all
+    /// and few.
+    pub(super) fn of(scan: &Scan, count: SampleCount) -> Option<impl Fn(usize) -> Rc<Self> + use<>> {
+        let is_whole = scan.relation.sample().is_some_and(TableSample::is_whole);
+        let scan = (is_whole && count.passing as f64 <= HUB_ROWS_MAX).then(|| Rc::new(scan.clone()))?;
+        Some(move |position| Rc::new(Self { scan: Rc::clone(&scan), position, keys: OnceCell::new() }))
+    }
+
+    /// Returns the keys, reading them if no join has asked before; `None` if they aren't integers.
+    pub(super) fn get(&self) -> Option<&[i64]> {
+        let read = || self.scan.relation.sample()?.keys(&self.scan.filters, &self.scan.columns, self.position);
+        self.keys.get_or_init(read).as_deref()
+    }
 }
 
 /// A column of a scan whose keys are asked for.
@@ -115,20 +140,7 @@ impl KeyCounts {
     /// Returns true if each value of another column should be the key of one row: a table's primary key, all of it, and
     /// a column that has no more values.
     pub(crate) fn has_all_of(&self, other: &ColumnEstimate) -> bool {
-        self.is_unfiltered
-            && self.rows_of.len() as f64 == self.rows
-            && other.domain.values_without_reading().0 <= self.rows
-    }
-
-    /// Returns the number of values over which pairs of these keys and a column's values spread if the column has all
-    /// values between its bounds, equally often; `None` if that isn't likely.
-    pub(crate) fn domain_in_bounds(&self, other: &ColumnEstimate, ty: &SqlType) -> Option<f64> {
-        let (min, max) = other.bounds.filter(|_| ty.is_integer() || *ty == SqlType::Date)?;
-        let (values, is_known) = other.domain.values_without_reading();
-        let has_all = is_known && values >= max - min;
-        let inside = self.rows_of.iter().filter(|(key, _)| (min..=max).contains(&(**key as f64)));
-        let inside = inside.map(|(_, &rows)| f64::from(rows)).sum::<f64>();
-        has_all.then(|| (self.rows * values / inside.max(UNSEEN_ROWS)).max(1.0))
+        self.is_unfiltered && self.rows_of.len() as f64 == self.rows && other.domain_at_most() <= self.rows
     }
 
     /// Returns the number of values over which pairs of these keys and others spread; `estimated` is the estimate from

@@ -4,8 +4,9 @@
 //! of the bounds, then the upper part of the rest, so that the product is the fraction within the interval.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use godwit_plan::{Comparison, Expr, ExprKind, Match};
+use godwit_plan::{Comparison, Expr, ExprKind, Match, Relation};
 use godwit_types::{SqlType, Value};
 
 use super::column::{distinct_in, of_expr, scale};
@@ -276,15 +277,33 @@ fn matching(kind: Match, pattern: &Expr) -> f64 {
 }
 
 /// Estimates the combinations of several columns among `rows` rows. Columns of one table depend on each other, so each
-/// further one counts less: the largest in full, the next by its square root, the one after by its fourth root.
+/// further one counts less: the largest in full, the next by its square root, the one after by its fourth root; and
+/// together they have at most one combination per row of the table.
 pub(super) fn combinations<'c>(columns: impl Iterator<Item = &'c ColumnEstimate>, rows: f64) -> f64 {
-    let mut domains: Vec<f64> = columns.map(|column| column.distinct_in(rows)).collect();
-    domains.sort_by(|a, b| b.total_cmp(a));
+    let mut columns: Vec<(f64, &ColumnEstimate)> = columns.map(|column| (column.distinct_in(rows), column)).collect();
+    columns.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let mut exponent = 1.0;
     let mut product = 1.0;
-    for domain in domains {
+    for (domain, _) in &columns {
         product *= domain.powf(exponent);
         exponent /= 2.0;
     }
-    distinct_in(product, rows)
+    distinct_in(combinations_of_tables(&columns).min(product), rows)
+}
+
+/// Returns how many combinations columns with these numbers of values can have at most.
+fn combinations_of_tables(columns: &[(f64, &ColumnEstimate)]) -> f64 {
+    let mut of_tables: Vec<(&Arc<dyn Relation>, f64)> = Vec::new();
+    let mut of_others = 1.0;
+    for (values, column) in columns {
+        let Some(table) = column.domain.relation() else {
+            of_others *= values;
+            continue;
+        };
+        match of_tables.iter_mut().find(|(other, _)| Arc::ptr_eq(other, table)) {
+            Some((_, combinations)) => *combinations = (*combinations * values).min(column.base_rows),
+            None => of_tables.push((table, *values)),
+        }
+    }
+    of_tables.iter().map(|(_, combinations)| combinations).product::<f64>() * of_others
 }

@@ -199,8 +199,7 @@ fn hubs_of(plan: &Plan, classes: &[Vec<Member>], relations: &[Relation], estimat
         let (member, hub) = (smallest[class]?, hubs[class].as_ref()?);
         let domain = |(other, keys): (&Member, Option<SampledKeys>)| {
             let estimated = pair_domain(&members[member].estimate, &other.estimate).max(1.0);
-            let measured = keys.and_then(|keys| hub.domain_with(&keys, estimated));
-            measured.or_else(|| hub.domain_in_bounds(&other.estimate, &other.expr.ty)).unwrap_or(estimated)
+            keys.and_then(|keys| hub.domain_with(&keys, estimated)).unwrap_or(estimated)
         };
         Some(Hub { member, domains: members.iter().zip(keys).map(domain).collect() })
     };

@@ -55,12 +55,10 @@ pub(super) struct KeyClass {
 impl KeyClass {
     pub(super) fn new(members: Vec<Member>, hub: Option<Hub>) -> Self {
         let relations = members.iter().fold(0, |set, member| set | one(member.relation));
-        let domain = |&at: &usize| members[at].estimate.domain();
+        // For an order, bounds do: tables may have to read files to tell how many values there are.
+        let domain = |&at: &usize| members[at].estimate.domain_at_most();
         let mut by_domain: Vec<usize> = (0..members.len()).collect();
-        // A pair needs no order, and tables may have to read files to tell their domains.
-        if members.len() > 2 {
-            by_domain.sort_by(|a, b| domain(a).total_cmp(&domain(b)));
-        }
+        by_domain.sort_by(|a, b| domain(a).total_cmp(&domain(b)));
         Self { members, relations, by_domain, hub }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use godwit_plan::{
     ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, Plan, Relation, RelationColumn, SampleCount,
-    Scan, TableSample, TableStatistics,
+    Scan, TableSample, TableStatistics, ValueRange,
 };
 use godwit_types::{SqlType, Value};
 
@@ -71,6 +71,7 @@ fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId,
     let columns: Vec<RelationColumn> = [("kind", SqlType::Integer), ("word", SqlType::Varchar)].map(column).into();
     let mut statistics = TableStatistics::of_rows(rows, true, 2);
     statistics.columns[0].distinct = Some(100);
+    statistics.columns[0].range = Some(ValueRange { min: 0, max: 99 });
     let ids: Vec<ColumnId> =
         columns.iter().map(|column| plan.add_column(column.name.clone(), column.ty.clone(), false)).collect();
     let expr = |id: ColumnId, ty| Expr::new(ExprKind::Column(id), ty, false);
@@ -82,12 +83,13 @@ fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId,
     (scan, expr(ids[0], SqlType::Integer))
 }
 
-/// Estimates the rows of kinds ⨝ rows, where these kinds, and rows of `kinds_of_rows`, pass the filters.
-fn joined_rows(kinds: Vec<i64>, kinds_of_rows: Vec<i64>) -> f64 {
+/// A join of all 100 kinds, rows, and other rows, in this order; these kinds, and rows of `kinds_of_rows`, pass the filters.
+/// Also returns the join of kinds and rows.
+fn joined(kinds: Vec<i64>, kinds_of_rows: Vec<i64>, rows: u64, others: u64) -> (Plan, NodeId) {
     let mut plan = Plan::new();
     let (all_kinds, kind) = scan(&mut plan, 100, kinds, true);
-    let (rows, kind_of_row) = scan(&mut plan, 1_000, kinds_of_rows, false);
-    let (others, kind_of_other) = scan(&mut plan, 1_000, (0..100).collect(), false);
+    let (rows, kind_of_row) = scan(&mut plan, rows, kinds_of_rows, false);
+    let (others, kind_of_other) = scan(&mut plan, others, (0..100).collect(), false);
     let mut join = |left, right, a: &Expr, b: Expr| {
         let conditions = vec![Expr::compare(Comparison::Equal, a.clone(), b)];
         plan.add(Node::Join(Join { kind: JoinKind::Inner, left, right, conditions }))
@@ -95,10 +97,38 @@ fn joined_rows(kinds: Vec<i64>, kinds_of_rows: Vec<i64>) -> f64 {
     let first = join(all_kinds, rows, &kind, kind_of_row);
     let root = join(first, others, &kind, kind_of_other);
     plan.root = Some(root);
-    let estimates = Estimates::new(&plan, 1);
-    let region = Region::collect(&plan, root).expect("it is a region");
+    (plan, first)
+}
+
+/// Estimates the rows of kinds ⨝ rows by their samples.
+fn measured_rows((mut plan, _): (Plan, NodeId)) -> f64 {
+    let estimates = Estimates::new(&plan, 2);
+    let region = Region::collect(&plan, plan.root.unwrap()).expect("it is a region");
     let graph = join_graph(&mut plan, region, &estimates);
     Cardinality::new(&graph).rows_of(0b11)
+}
+
+fn joined_rows(kinds: Vec<i64>, kinds_of_rows: Vec<i64>) -> f64 {
+    measured_rows(joined(kinds, kinds_of_rows, 1_000, 1_000))
+}
+
+#[test]
+fn the_center_of_a_star_is_not_sampled() {
+    let of_three = |rows, others| measured_rows(joined(vec![3], vec![3; 500], rows, others));
+    assert_eq!(of_three(10_000, 1_000), 500.0, "all rows are of this kind");
+    assert_eq!(of_three(100_000, 1_000), 5.0, "as if kinds were equally frequent");
+}
+
+#[test]
+fn keys_that_the_other_side_can_not_have_join_with_nothing() {
+    let rows = |kinds: Vec<i64>| {
+        let (plan, first) = joined(kinds, vec![0; 500], 1_000, 1_000);
+        Estimates::new(&plan, 1).rows(&plan, first)
+    };
+    // Of 500 rows of 100 kinds.
+    assert_eq!(rows((0..10).collect()), 50.0);
+    assert_eq!(rows((95..105).collect()), 25.0);
+    assert!(rows((200..210).collect()) < 5.0);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use godwit_plan::{Expr, Node, Plan, Values};
+use godwit_types::SqlType;
 use proptest::prelude::*;
 
 use super::go_on;
@@ -24,16 +25,10 @@ fn graph_of(rows: &[f64], edges: &[(usize, usize, f64)]) -> JoinGraph {
         estimate.rows = *rows;
         Relation { node, estimate: Rc::new(estimate), joined_by: None }
     };
-    let member = |relation: usize, edge: usize, domain: f64| Member {
-        relation,
-        expr: Expr::bigint(edge as i64),
-        estimate: Rc::new(ColumnEstimate {
-            domain: Domain::Known(domain),
-            base_rows: domain,
-            null_fraction: 0.0,
-            bounds: None,
-            average_bytes: 8.0,
-        }),
+    let member = |relation: usize, edge: usize, domain: f64| {
+        let mut estimate = ColumnEstimate::unknown(&SqlType::BigInt, domain);
+        estimate.domain = Domain::Known(domain);
+        Member { relation, expr: Expr::bigint(edge as i64), estimate: Rc::new(estimate) }
     };
     let class = |(at, (a, b, domain)): (usize, &(usize, usize, f64))| {
         KeyClass::new(vec![member(*a, at, *domain), member(*b, at, *domain)], None)
