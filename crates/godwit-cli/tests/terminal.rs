@@ -203,6 +203,8 @@ fn long_results_go_through_the_pager() {
     let mut terminal = Terminal::new(home.path(), "--format csv", &pager);
     terminal.press("FROM range(5) t(few);\rFROM range(50000) t(many);\r.pager off\rFROM range(50) t(more);\r");
     terminal.wait_for("paged:49999");
+    // The terminal would echo keys between the rows.
+    terminal.wait_for("\n49\r\n");
     terminal.press("SELECT 'behind';\r.pager head -n 3\rFROM range(900000) t(lots);\rSELECT 'the end';\rquit\r");
     let (status, screen) = terminal.ended();
     assert_eq!(status, Some(0));

@@ -3,7 +3,6 @@
 //! Nothing here knows about queries, pages or vectors.
 #![forbid(unsafe_code)]
 
-mod at_once;
 mod error;
 mod foreign;
 mod json;
@@ -14,7 +13,6 @@ mod size;
 mod sql_state;
 mod stack;
 
-pub use at_once::at_once;
 pub use error::{Error, ErrorKind, Position, Result, Span};
 pub use foreign::{call_foreign, is_in_foreign_call};
 pub use json::Json;

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use arrow_schema::Schema;
 use godwit_catalog::{CopyOption, TableDefinition, TableResolver};
 use godwit_common::{Error, Result, without_secrets};
-use godwit_io::{FileKind, Files, check_interrupt, current_interrupt, interruptible, url_scheme};
+use godwit_io::{FileKind, Files, at_once, check_interrupt, url_scheme};
 use godwit_memory::BufferManager;
 use godwit_types::Value;
 use parking_lot::Mutex;
@@ -240,22 +240,7 @@ impl TableResolver for FileResolver {
     }
 
     fn resolve_paths(&self, paths: &[&str]) -> Vec<Option<Result<Arc<TableDefinition>>>> {
-        let interrupt = current_interrupt();
-        let resolve = |path: &str| match interrupt.clone() {
-            Some(interrupt) => interruptible(interrupt, || self.resolve_path(path)),
-            None => self.resolve_path(path),
-        };
-        let at_once = |paths: &[&str]| {
-            std::thread::scope(|scope| {
-                let started: Vec<_> = paths.iter().map(|path| scope.spawn(|| resolve(path))).collect();
-                let panicked = |_| Some(Err(Error::internal("looking for a file panicked")));
-                started.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect::<Vec<_>>()
-            })
-        };
-        match paths {
-            [path] => vec![self.resolve_path(path)],
-            _ => paths.chunks(RESOLVED_AT_ONCE_MAX).flat_map(at_once).collect(),
-        }
+        at_once(paths, RESOLVED_AT_ONCE_MAX, |path| self.resolve_path(path))
     }
 
     fn table_of_format(&self, paths: &[&str], format: &str, options: &[CopyOption]) -> Result<Arc<TableDefinition>> {

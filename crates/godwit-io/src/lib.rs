@@ -17,6 +17,7 @@
 //! batches to another thread.
 
 mod aligned;
+mod at_once;
 mod disk;
 mod durable;
 mod files;
@@ -35,6 +36,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 pub use aligned::AlignedBuffer;
+pub use at_once::at_once;
 pub use disk::DiskFiles;
 pub use durable::{DiskSystem, DurableFile, FileSystem, OpenMode};
 pub use files::{FileKind, FileMetadata, Files, Input, InputFile, InputReader, NewFile, url_scheme};

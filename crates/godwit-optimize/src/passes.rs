@@ -25,7 +25,7 @@
 //! hundred kilobytes per thousand levels in a release build, some megabytes in other builds.
 
 use godwit_common::Result;
-use godwit_plan::{FunctionRegistry, Plan};
+use godwit_plan::{FunctionRegistry, Plan, ReadSamples};
 
 use crate::rewrite::{
     Context, aggregates, common, empty, extremes, filter_shared, limits, prune, push_filters, rename, semi_joins,
@@ -134,14 +134,14 @@ impl Passes {
 }
 
 /// Settings of the optimizer.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct OptimizerSettings<'a> {
     /// Passes that don't run.
     pub disabled: Passes,
     /// How the order of joins is chosen.
     pub join_order: JoinOrder,
-    /// Number of threads that may read samples of tables.
-    pub threads: usize,
+    /// Reads columns of samples, several at once; without it, each is read when it is asked for.
+    pub read_samples: Option<ReadSamples>,
     /// Whether to rely on bounds proven by statistics. They don't hold for a plan that will run over later versions of
     /// its tables.
     pub trust_ranges: bool,
@@ -154,7 +154,7 @@ impl Default for OptimizerSettings<'_> {
         Self {
             disabled: Passes::NONE,
             join_order: JoinOrder::default(),
-            threads: 1,
+            read_samples: None,
             trust_ranges: true,
             check: &|| Ok(()),
         }
@@ -218,7 +218,7 @@ pub(crate) fn run(
         Pass::FilterShared => filter_shared::filter_shared(plan, context),
         Pass::DropEmpty => empty::drop_empty(plan, context),
         Pass::Prune => prune::prune(plan, context),
-        Pass::OrderJoins => order_joins(plan, settings.join_order, settings.threads, context.check),
+        Pass::OrderJoins => order_joins(plan, settings.join_order, settings.read_samples.clone(), context.check),
         Pass::Aggregates => aggregates::simplify_aggregates(plan, context),
         Pass::SemiJoins => semi_joins::use_semi_joins(plan, context),
         Pass::Extremes => extremes::use_extremes(plan, context),

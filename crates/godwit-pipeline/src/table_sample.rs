@@ -1,4 +1,4 @@
-//! Samples of tables, read when a filter is first tried on them.
+//! Samples of tables, read shortly before a filter is first tried on them.
 //!
 //! ```text
 //! row groups ─pick─▶ 16 windows, evenly spread; every n-th row of each, on average: 8,192 rows in all
@@ -36,8 +36,8 @@ const WINDOWS: usize = 16;
 /// hundred bytes.
 const WINDOW_ROWS_MAX: usize = 8192;
 
-/// Tables with no more rows than the windows together are sampled as a whole: a filter then takes about a millisecond, once.
-/// TPC-DS's 73,049 dates are among them; facts have dates of the last few years only, so that statistics alone
+/// Tables with no more rows than the windows together are sampled as a whole: a filter then takes about a millisecond,
+/// once. TPC-DS's 73,049 dates are among them; facts have dates of the last few years only, so that statistics alone
 /// underestimate the rows that a filter on dates keeps by a factor of 40.
 const WHOLE_ROWS_MAX: usize = WINDOWS * WINDOW_ROWS_MAX;
 

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 use godwit_types::SqlType;
 
@@ -102,6 +103,9 @@ pub trait TableSample: Send + Sync {
     /// True if the sample is the whole table.
     fn is_whole(&self) -> bool;
 }
+
+/// Reads columns of samples, several at once.
+pub type ReadSamples = Arc<dyn Fn(&[(&dyn TableSample, usize)]) + Send + Sync>;
 
 /// The result of filters on a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -209,7 +209,8 @@ impl Planner {
         let name = target.name.clone();
         let sequences = Vec::new();
         let (or_replace, if_not_exists) = (true, false);
-        let create = Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows };
+        let create =
+            Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows, analyzed: None };
         Ok(Statement::Definition(create))
     }
 

@@ -64,7 +64,8 @@ impl Planner {
         let (or_replace, if_not_exists) = (table.or_replace, table.if_not_exists);
         let NewColumns { rules, sequences, .. } = new;
         let rows = None;
-        let create = Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows };
+        let create =
+            Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows, analyzed: None };
         Ok(Statement::Definition(create))
     }
 
@@ -102,7 +103,8 @@ impl Planner {
         let rules = TableRules { encodings, ..TableRules::default() };
         let (or_replace, if_not_exists) = (table.or_replace, table.if_not_exists);
         let sequences = Vec::new();
-        let create = Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows };
+        let create =
+            Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows, analyzed: None };
         Ok(Statement::Definition(create))
     }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use godwit_bind::Environment;
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, Span, SqlState, with_stack};
+use godwit_io::at_once;
 use godwit_optimize::{OptimizerSettings, Passes, optimize};
-use godwit_plan::Plan;
+use godwit_plan::{Plan, ReadSamples, TableSample};
 use godwit_syntax::ast::{
     self, CopyDirection, CopyPath, CopySource, Expr, ExprKind, Query, SetExprKind, TableFactor, TableFactorKind,
     TableWithJoins,
@@ -15,7 +16,7 @@ use godwit_types::SqlType;
 
 use crate::environment::{Reader, StatementNames};
 use crate::session::copy_options;
-use crate::{ExplainOptions, Interrupt, JoinOrder, Planner, QueryStatement, Statement, WriteStatement};
+use crate::{Definition, ExplainOptions, Interrupt, JoinOrder, Planner, QueryStatement, Statement, WriteStatement};
 
 /// The standard streams as files.
 const STANDARD_INPUT: &str = "/dev/stdin";
@@ -70,8 +71,13 @@ impl Planner {
     }
 
     fn optimizer(&self) -> Optimizer {
-        let (join_order, threads) = (self.join_order, self.threads);
-        Optimizer { join_order, threads, trust_ranges: !self.outlives_rows, interrupt: self.interrupt.clone() }
+        let threads = self.threads.min(SAMPLING_THREADS_MAX);
+        let (interrupt, check) = (self.interrupt.clone(), self.interrupt.clone());
+        let read = move |columns: &[(&dyn TableSample, usize)]| {
+            at_once(columns, threads, |(sample, column)| check().is_ok().then(|| sample.read(*column)));
+        };
+        let (join_order, trust_ranges) = (self.join_order, !self.outlives_rows);
+        Optimizer { join_order, read_samples: Arc::new(read), trust_ranges, interrupt }
     }
 
     pub(crate) fn explain(&self, explain: &ast::Explain) -> Result<Statement> {
@@ -82,11 +88,10 @@ impl Planner {
         }
         let planned = self.planned_write(statement)?;
         if options.analyze {
-            let Some(Statement::Write(WriteStatement::Planned(write))) = planned else {
-                let error = Error::unsupported("EXPLAIN ANALYZE of anything but a query or a change of rows");
-                return Err(error.with_hint("EXPLAIN shows the plan, and runs nothing"));
-            };
-            return Ok(Statement::Write(WriteStatement::Analyzed { write, options }));
+            return planned.and_then(|planned| analyzed(planned, options)).ok_or_else(|| {
+                let error = Error::unsupported("EXPLAIN ANALYZE of a statement that reads no rows");
+                error.with_hint("it runs queries, changes of rows, CREATE TABLE AS and COPY")
+            });
         }
         let plan = planned.as_ref().and_then(Statement::plan).cloned();
         let plan = plan.ok_or_else(|| Error::unsupported("EXPLAIN of a statement without a plan"))?;
@@ -129,8 +134,37 @@ impl Planner {
             (CopyDirection::To, CopySource::Table { name, columns }) => table_query(name.clone(), columns.clone()),
         };
         order_by_partition(&mut query, &options);
-        Ok(Statement::Query(QueryStatement::Copy { plan: self.copied(&query, &path, &options)?, path, options }))
+        let plan = self.copied(&query, &path, &options)?;
+        Ok(Statement::Query(QueryStatement::Copy { plan, path, options, analyzed: None }))
     }
+}
+
+/// Returns a statement that does the same as one that writes the rows of a plan, and whose result is what happened;
+/// `None` if it has no plan.
+fn analyzed(statement: Statement, options: ExplainOptions) -> Option<Statement> {
+    statement.plan()?;
+    Some(match statement {
+        Statement::Write(WriteStatement::Planned(write)) => {
+            Statement::Write(WriteStatement::Analyzed { write, options })
+        }
+        Statement::Query(mut query) => {
+            if let QueryStatement::Copy { analyzed, .. } = &mut query {
+                *analyzed = Some(options);
+            }
+            Statement::Query(query)
+        }
+        Statement::Definition(mut definition) => {
+            if let Definition::CreateTable { analyzed, .. } = &mut definition {
+                *analyzed = Some(options);
+            }
+            Statement::Definition(definition)
+        }
+        Statement::Write(_)
+        | Statement::Session(_)
+        | Statement::Transaction(_)
+        | Statement::Execute { .. }
+        | Statement::Import { .. } => return None,
+    })
 }
 
 /// Returns true if the option FORMAT, or otherwise the path, names one of these formats.
@@ -159,10 +193,13 @@ fn explain_options(analyze: bool, options: &[ast::StatementOption]) -> Result<Ex
     Ok(explain)
 }
 
+/// Maximum number of threads that read samples: each holds some pages, and there is seldom more to read.
+const SAMPLING_THREADS_MAX: usize = 8;
+
 /// Settings for optimizing plans.
 pub(crate) struct Optimizer {
     join_order: JoinOrder,
-    threads: usize,
+    read_samples: ReadSamples,
     trust_ranges: bool,
     interrupt: Interrupt,
 }
@@ -176,9 +213,10 @@ impl Optimizer {
             return Err(error.with_hint("store an inner part as a table"));
         }
         with_stack(levels.iter().sum(), || {
-            let Self { join_order, threads, trust_ranges, ref interrupt } = *self;
+            let Self { join_order, trust_ranges, ref interrupt, ref read_samples } = *self;
             let (check, disabled) = (&|| interrupt(), Passes::NONE);
-            let settings = OptimizerSettings { disabled, join_order, threads, trust_ranges, check };
+            let read_samples = Some(read_samples.clone());
+            let settings = OptimizerSettings { disabled, join_order, read_samples, trust_ranges, check };
             optimize(&mut plan, names.functions(), &settings)
         })?;
         Ok(Arc::new(plan))

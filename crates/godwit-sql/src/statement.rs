@@ -142,6 +142,8 @@ pub enum QueryStatement {
         path: String,
         /// Options for the file.
         options: Vec<CopyOption>,
+        /// `EXPLAIN ANALYZE` of it: the result is what happened.
+        analyzed: Option<ExplainOptions>,
     },
     /// `TRACE (options) query`: samples the memory that the query loads from.
     Trace {
@@ -224,6 +226,8 @@ pub enum Definition {
         if_not_exists: bool,
         /// The rows, with columns of the types of `schema`.
         rows: Option<Arc<Plan>>,
+        /// `EXPLAIN ANALYZE` of it: the result is what happened.
+        analyzed: Option<ExplainOptions>,
     },
     /// `ALTER TABLE`, `CREATE INDEX`, `DROP INDEX`, if the rows stay.
     Alter(AlterPlan),

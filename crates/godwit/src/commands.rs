@@ -26,9 +26,10 @@ impl Inner {
         scope: Scope,
     ) -> Result<QueryResult> {
         match definition {
-            Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows } => {
+            Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows, analyzed } => {
                 let fields = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
                 let table = NewTable { name: name.name, fields, rules, sequences, or_replace };
+                let rows = rows.map(|plan| (plan, analyzed));
                 self.create_table(sql, &name.database, table, if_not_exists, rows, values, scope)
             }
             Definition::Alter(alter) => self.alter(&alter, scope),

@@ -262,7 +262,9 @@ impl Inner {
                     false => result,
                 })
             }
-            QueryStatement::Copy { plan, path, options } => self.copy(sql, &plan, values, &path, &options),
+            QueryStatement::Copy { plan, path, options, analyzed } => {
+                self.copy(sql, &plan, values, &path, &options, analyzed)
+            }
             QueryStatement::Explain { options, plan } if options.analyze => {
                 self.analyze(sql, &plan, values, options.json)
             }

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::CopyOption;
@@ -14,6 +16,7 @@ use godwit_io::url_scheme;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
 use godwit_pipeline::{CancelToken, QueryContext, ResultCollector, Sink};
 use godwit_plan::{OutputColumn, Plan};
+use godwit_sql::ExplainOptions;
 use godwit_types::{SqlType, TimeZone};
 use godwit_vector::sql::{arrow_type, field_of};
 
@@ -25,7 +28,7 @@ use crate::result::{AwaitedCompletion, Change, Completion, QueryResult, RunningQ
 use crate::transactions::NamedStore;
 
 impl Inner {
-    /// Writes the rows of a query to a file. Returns their number as the result.
+    /// Writes the rows of a query to a file. Returns their number as the result, or what happened, if that is asked for.
     pub(crate) fn copy(
         &self,
         sql: &str,
@@ -33,7 +36,9 @@ impl Inner {
         values: &ParameterValues,
         path: &str,
         options: &[CopyOption],
+        analyzed: Option<ExplainOptions>,
     ) -> Result<QueryResult> {
+        let started = Instant::now();
         let shared = &self.database.0;
         check_reachable(&*shared.files, path)?;
         let format = FileFormat::of(path, options)?;
@@ -47,7 +52,11 @@ impl Inner {
             let split = SplitOptions::of(options, &rows)?;
             Ok(CopySink::create(&shared.files, path, (&format, split), &rows, query, count)? as Arc<dyn Sink>)
         };
-        self.start(sql, plan, values, count_schema(), false, sink).map(|(result, _)| result.counting(Change::Copy))
+        let (result, explain) = self.start(sql, plan, values, count_schema(), analyzed.is_some(), sink)?;
+        match analyzed {
+            Some(options) => self.shown_run(started, result, &explain, options.json, written_rows),
+            None => Ok(result.counting(Change::Copy)),
+        }
     }
 
     /// Plans a query and starts it as soon as its required memory is free. Its rows end in the sink that `sink_of`
@@ -235,6 +244,11 @@ pub(crate) fn in_zone(schema: SchemaRef, zone: &TimeZone) -> SchemaRef {
         _ => field.as_ref().clone(),
     };
     Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Returns the number of rows that a statement wrote, of a batch of its result.
+pub(crate) fn written_rows(count: &RecordBatch) -> usize {
+    count.column(0).as_primitive::<Int64Type>().value(0) as usize
 }
 
 /// Returns the schema for statements that write rows: their number.

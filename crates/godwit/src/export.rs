@@ -58,7 +58,7 @@ impl Inner {
             let of_table = sql_of_name(&table.name);
             let query = format!("SELECT {columns} FROM {}.{of_table}", quoted_text(&database));
             let plan = planner.plan_copy(&query, &path, &options)?;
-            let written = self.copy(sql, &plan, &ParameterValues::default(), &path, &options)?;
+            let written = self.copy(sql, &plan, &ParameterValues::default(), &path, &options, None)?;
             written.into_iter().try_for_each(|batch| batch.map(drop))?;
             load.push(format!("COPY {of_table} ({columns}) FROM {} ({})", literal_text(&path), text_of(&options)));
         }

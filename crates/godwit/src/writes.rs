@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
 use godwit_catalog::{AlterPlan, ObjectName};
@@ -12,11 +10,11 @@ use godwit_common::{Error, Result};
 use godwit_exec::{ExplainNode, ReturnedRows};
 use godwit_pipeline::{QueryContext, Sink};
 use godwit_plan::{Plan, WriteKind};
-use godwit_sql::{QueryStatement, Statement, WritePart, WritePlan, WriteStatement};
+use godwit_sql::{ExplainOptions, QueryStatement, Statement, WritePart, WritePlan, WriteStatement};
 use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
 
 use crate::connection::Inner;
-use crate::execution::{count_schema, in_zone, result_schema};
+use crate::execution::{count_schema, in_zone, result_schema, written_rows};
 use crate::prepared::ParameterValues;
 use crate::result::{Change, QueryResult};
 use crate::transactions::{Scope, StatementEnd, WriteEnd};
@@ -62,8 +60,7 @@ impl Inner {
                 let rows = write.rows.clone();
                 let task = WriteTask { returns_rows: false, ..write_task(scope, write, changed)? };
                 let (result, explain) = self.run_write(sql, &rows, values, count_schema(), task, true)?;
-                let count = |batch: &RecordBatch| batch.column(0).as_primitive::<Int64Type>().value(0) as usize;
-                self.shown_run(started, result, &explain, options.json, count)
+                self.shown_run(started, result, &explain, options.json, written_rows)
             }
             WriteStatement::Listed { table, rows, columns } => {
                 let (transaction, table) = table_before(scope, &table, changed)?;
@@ -94,30 +91,35 @@ impl Inner {
         }
     }
 
-    /// Creates a table, with the rows of a query if there is one.
+    /// Creates a table, with the rows of a query if there is one. Returns their number, or what happened, if options of
+    /// `EXPLAIN ANALYZE` come with it.
     pub(crate) fn create_table(
         self: &Arc<Self>,
         sql: &str,
         database: &str,
         table: NewTable,
         if_not_exists: bool,
-        rows: Option<Arc<Plan>>,
+        rows: Option<(Arc<Plan>, Option<ExplainOptions>)>,
         values: &ParameterValues,
         scope: Scope,
     ) -> Result<QueryResult> {
+        let started = Instant::now();
         let transaction = scope.transaction_of(database)?;
         if if_not_exists && transaction.table(&table.name).is_some() {
             return Ok(QueryResult::empty());
         }
-        let Some(rows) = rows else {
+        let Some((rows, analyzed)) = rows else {
             return self.define(scope, |_| transaction.create_table(&table).map(drop));
         };
         let version: Arc<TableVersion> = transaction.create_table(&table)?;
         let end = WriteEnd { transaction: transaction.clone(), table: table.name.clone(), before: None };
         let (kind, checks) = (WriteKind::Insert, Vec::new());
         let task = WriteTask { transaction, table: version, kind, checks, returns_rows: false, is_bulk: true };
-        let (result, _) = self.run_write(sql, &rows, values, count_schema(), task, false)?;
-        let result = result.counting(change_of(kind));
+        let (result, explain) = self.run_write(sql, &rows, values, count_schema(), task, analyzed.is_some())?;
+        let result = match analyzed {
+            Some(options) => self.shown_run(started, result, &explain, options.json, written_rows)?,
+            None => result.counting(change_of(kind)),
+        };
         Ok(result.ending_with(StatementEnd::of_writes(self.clone(), vec![end], scope)))
     }
 

@@ -70,7 +70,7 @@ pub fn plan_query(
     let mut planner = PhysicalPlanner {
         plan,
         query,
-        estimates: Estimates::new(plan, 1),
+        estimates: Estimates::new(plan, None),
         context: context.with_work(query.clone()),
         pipelines: Pipelines::default(),
         shared: HashMap::new(),

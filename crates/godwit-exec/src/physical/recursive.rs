@@ -270,7 +270,7 @@ impl Step {
         let mut planner = PhysicalPlanner {
             plan: &self.plan,
             query: &self.query,
-            estimates: Estimates::new(&self.plan, 1),
+            estimates: Estimates::new(&self.plan, None),
             context: context.again(),
             pipelines: Pipelines::default(),
             shared: self.results.lock().clone(),

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use godwit_plan::{Arithmetic, Expr, ExprKind, Relation, ValueRange};
+use godwit_plan::{Arithmetic, ColumnId, Expr, ExprKind, Relation, ValueRange};
 use godwit_types::{SqlType, Value};
 
 use super::NodeEstimate;
@@ -23,7 +23,8 @@ pub struct ColumnEstimate {
     pub bounds: Option<(f64, f64)>,
     /// Average size of a value in memory, in bytes; 0 for a column that only its scan's filters use.
     pub average_bytes: f64,
-    /// The values in the rows of its scan, if that has filters and its table's sample is the whole table.
+    /// The values in the rows of its scan, if that has filters that few rows pass, and its table's sample is the whole
+    /// table.
     pub(super) keys: Option<Rc<KnownKeys>>,
 }
 
@@ -36,11 +37,25 @@ pub(crate) enum Domain {
     /// At most this many, for example one per row.
     AtMost(f64),
     /// The values of a table's column.
-    OfTable { relation: Arc<dyn Relation>, position: usize, otherwise: Box<Domain> },
+    OfTable { instance: Instance, position: usize, otherwise: Box<Domain> },
     /// This share of other values, and at most this many.
     Part { of: Box<Domain>, share: f64, at_most: f64 },
     /// Values computed from those of other columns.
     Computed { of: Vec<Rc<ColumnEstimate>>, by: Computation, at_most: f64, depth: u32 },
+}
+
+/// A table as one scan reads it.
+#[derive(Debug, Clone)]
+pub(crate) struct Instance {
+    pub(super) relation: Arc<dyn Relation>,
+    /// A column of the scan, by which it is known.
+    pub(super) scan: ColumnId,
+}
+
+impl PartialEq for Instance {
+    fn eq(&self, other: &Self) -> bool {
+        self.scan == other.scan
+    }
 }
 
 /// How an expression's values derive from those of its columns.
@@ -64,12 +79,11 @@ impl Domain {
         if is_known { Domain::Known(values) } else { Domain::AtMost(values) }
     }
 
-    /// Returns the table whose column has these values.
-    pub(super) fn relation(&self) -> Option<&Arc<dyn Relation>> {
+    /// Returns the instance of a table all of whose values in a column these are.
+    pub(super) fn instance(&self) -> Option<&Instance> {
         match self {
-            Domain::OfTable { relation, .. } => Some(relation),
-            Domain::Part { of, .. } => of.relation(),
-            Domain::Known(_) | Domain::AtMost(_) | Domain::Computed { .. } => None,
+            Domain::OfTable { instance, .. } => Some(instance),
+            Domain::Known(_) | Domain::AtMost(_) | Domain::Part { .. } | Domain::Computed { .. } => None,
         }
     }
 
@@ -98,8 +112,8 @@ impl Domain {
         match self {
             Domain::Known(values) => (*values, true),
             Domain::AtMost(values) => (*values, false),
-            Domain::OfTable { relation, position, otherwise } => match distinct(&**relation, *position) {
-                Some(values) => ((values as f64).clamp(1.0, relation.statistics().rows.max(1) as f64), true),
+            Domain::OfTable { instance, position, otherwise } => match distinct(&*instance.relation, *position) {
+                Some(values) => ((values as f64).clamp(1.0, instance.relation.statistics().rows.max(1) as f64), true),
                 None => otherwise.values_by(distinct),
             },
             Domain::Part { of, share, at_most } => {
@@ -117,13 +131,17 @@ impl Domain {
         }
     }
 
-    fn computed(of: Vec<Rc<ColumnEstimate>>, by: Computation, at_most: f64) -> Self {
-        let depth_of = |column: &Rc<ColumnEstimate>| match column.domain {
-            Domain::Computed { depth, .. } => depth,
-            Domain::Part { .. } => 1,
+    /// Returns how many computations lie in each other.
+    fn depth(&self) -> u32 {
+        match self {
+            Domain::Computed { depth, .. } => *depth,
+            Domain::Part { of, .. } => of.depth(),
             Domain::Known(_) | Domain::AtMost(_) | Domain::OfTable { .. } => 0,
-        };
-        let depth = of.iter().map(depth_of).max().unwrap_or(0) + 1;
+        }
+    }
+
+    fn computed(of: Vec<Rc<ColumnEstimate>>, by: Computation, at_most: f64) -> Self {
+        let depth = of.iter().map(|column| column.domain.depth()).max().unwrap_or(0) + 1;
         let computed = Domain::Computed { of, by, at_most, depth };
         if depth <= COMPUTED_DEPTH_MAX { computed } else { Domain::AtMost(computed.values().0) }
     }
@@ -147,8 +165,9 @@ impl ColumnEstimate {
         let (min, max) = other.bounds?;
         let (values, is_known) = other.domain.values_without_reading();
         let keys = self.keys.as_ref().filter(|_| is_known && values >= max - min)?.get()?;
-        let inside = keys.iter().filter(|key| (min..=max).contains(&(**key as f64))).count() as f64;
-        Some((keys.len() as f64 * values / inside.max(UNSEEN_ROWS)).max(1.0))
+        let below = |end: f64| keys.partition_point(|&key| (key as f64) < end);
+        let inside = below(max.floor() + 1.0).saturating_sub(below(min)) as f64;
+        Some((keys.len().max(1) as f64 * values / inside.max(UNSEEN_ROWS)).max(1.0))
     }
 
     /// Returns the number of values that can occur, for which files are read only if statistics don't say.
@@ -177,7 +196,8 @@ impl ColumnEstimate {
     }
 
     /// Returns a column of a base table.
-    pub(super) fn of_table(relation: &Arc<dyn Relation>, position: usize, ty: &SqlType) -> Self {
+    pub(super) fn of_table(instance: &Instance, position: usize, ty: &SqlType) -> Self {
+        let relation = &instance.relation;
         let rows = relation.statistics().rows as f64;
         let Some(statistics) = relation.statistics().columns.get(position) else { return Self::unknown(ty, rows) };
         let bound = |value: &Option<Value>| value.as_ref().and_then(|value| scale(value, ty));
@@ -192,7 +212,7 @@ impl ColumnEstimate {
         let is_dense = width.is_some_and(|width| width == rows || width * DENSE_ROWS_MIN <= rows);
         let otherwise = Box::new(if is_dense { Domain::Known(at_most) } else { Domain::AtMost(at_most) });
         Self {
-            domain: Domain::OfTable { relation: relation.clone(), position, otherwise },
+            domain: Domain::OfTable { instance: instance.clone(), position, otherwise },
             base_rows: rows,
             null_fraction: statistics.null_count.map_or(0.0, |nulls| nulls as f64 / rows.max(1.0)),
             bounds,
@@ -235,7 +255,9 @@ pub(super) fn of_expr(expr: &Expr, node: &NodeEstimate) -> Rc<ColumnEstimate> {
             None => ColumnEstimate::unknown(&expr.ty, node.rows),
         },
         ExprKind::Cast { input, .. } => {
-            ColumnEstimate { average_bytes: value_bytes(&expr.ty, None), ..of_expr(input, node).as_ref().clone() }
+            let from = of_expr(input, node).as_ref().clone();
+            let keys = from.keys.clone().filter(|_| is_discrete(&expr.ty));
+            ColumnEstimate { average_bytes: value_bytes(&expr.ty, None), keys, ..from }
         }
         ExprKind::Literal(value) => ColumnEstimate {
             domain: Domain::Known(1.0),

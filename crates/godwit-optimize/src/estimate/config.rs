@@ -65,8 +65,5 @@ pub(super) const UNSEEN_ROWS: f64 = 0.5;
 /// Number of pairs, found or expected but not found, at which a join of samples is more reliable than statistics.
 pub(super) const MEASURED_PAIRS_MIN: f64 = 10.0;
 
-/// Maximum number of threads that read samples: each holds a few pages, and there is seldom more to read.
-pub(super) const SAMPLING_THREADS_MAX: usize = 8;
-
 /// Maximum number of rows of a relation whose keys are looked up in the samples of others: tables return no more.
 pub(super) const HUB_ROWS_MAX: f64 = 8192.0;

@@ -2,7 +2,8 @@
 //!
 //! Of two key columns, the one with fewer values is assumed to be contained in the other, so a pair of rows matches
 //! with probability 1 / max(values). The values are those of the *base table* ([`ColumnEstimate::domain`]): a filter on
-//! another column of a dimension table removes rows from the join, not values from its key's domain.
+//! another column of a dimension table removes rows from the join, not values from its key's domain. If the keys that
+//! are left are known, those that lie within the other column's bounds tell more.
 
 use std::rc::Rc;
 
@@ -23,12 +24,12 @@ pub(crate) fn key_domain(pairs: &[(&ColumnEstimate, &ColumnEstimate)]) -> f64 {
     product.min(wider(left.domain, left.is_known, right.domain, right.is_known)).max(1.0)
 }
 
-/// Returns the domain of one pair of key columns.
+/// Returns the domain of one pair of key columns: by their keys, if those of one are known.
 pub(crate) fn pair_domain(left: &ColumnEstimate, right: &ColumnEstimate) -> f64 {
     if let Some(domain) = left.domain_in_bounds_of(right).or_else(|| right.domain_in_bounds_of(left)) {
         return domain;
     }
-    // Beside a key whose values are known, files needn't tell how many values a column has that can't have more.
+    // If one side's values are known and the other can't have more, no file has to be read.
     for (key, other) in [(left, right), (right, left)] {
         let (values, is_known) = key.domain.values_without_reading();
         if is_known && other.domain_at_most() <= values {

@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Node, NodeId, Plan, Scan, TableSample};
+use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Node, NodeId, Plan, ReadSamples, Scan, TableSample};
 
 pub use column::ColumnEstimate;
 pub(crate) use column::Domain;
@@ -26,14 +26,13 @@ pub(crate) use sampled::{KeyColumn, KeyCounts, SampledKeys};
 pub(crate) use selectivity::selectivity;
 
 /// Estimates rows and columns of a plan's nodes, and caches the results. Nodes added later can be estimated as well.
-#[derive(Debug)]
 pub struct Estimates {
     /// By the node's index.
     known: RefCell<Vec<Option<Rc<NodeEstimate>>>>,
     /// Whether filters are tried on samples of their tables.
     uses_samples: bool,
-    /// Threads that may read samples at once.
-    threads: usize,
+    /// Reads several columns of samples at once; without it, each is read when it is asked for.
+    read_samples: Option<ReadSamples>,
     /// Columns used by more than the filters of their scan: a column read only for filters goes no further.
     used: ColumnSet,
     /// The initial rows of each recursion, by the column that names it.
@@ -116,12 +115,12 @@ impl NodeEstimate {
 
 impl Estimates {
     /// Creates an estimator for a plan. It tries filters on samples of their tables if there are joins to order, where
-    /// errors hurt most; up to `threads` threads read them at once.
-    pub fn new(plan: &Plan, threads: usize) -> Self {
+    /// errors hurt most; `read_samples` reads several at once.
+    pub fn new(plan: &Plan, read_samples: Option<ReadSamples>) -> Self {
         let mut new = Self {
             known: RefCell::default(),
             uses_samples: false,
-            threads: 1,
+            read_samples,
             used: plan.output.iter().map(|output| output.column).collect(),
             recursions: HashMap::new(),
         };
@@ -129,19 +128,14 @@ impl Estimates {
             new.used.extend(plan.outputs(root));
         }
         let mut scans = Vec::new();
-        let mut compared = ColumnSet::default();
         let mut open: Vec<NodeId> = plan.shared_plans().map(|(_, shared)| shared.root).chain(plan.root).collect();
         while let Some(id) = open.pop() {
             let node = plan.node(id);
             open.extend(node.inputs());
             match node {
                 Node::Scan(scan) => {
-                    scan.filters.iter().for_each(|filter| compared.extend(filter.columns().iter()));
                     scans.push(scan);
                     continue;
-                }
-                Node::Join(_) | Node::Filter { .. } => {
-                    node.for_each_expr(&mut |expr| compared.extend(expr.columns().iter()));
                 }
                 Node::SetOperation(operation) => {
                     operation.inputs.iter().for_each(|(_, columns)| new.used.extend(columns.iter().copied()));
@@ -156,12 +150,6 @@ impl Estimates {
             node.for_each_expr(&mut |expr| new.note_use(expr, &mut open));
         }
         new.uses_samples = scans.len() >= config::SAMPLED_SCANS_MIN;
-        new.threads = threads.min(config::SAMPLING_THREADS_MAX);
-        for scan in scans.iter().filter(|_| new.uses_samples) {
-            let asked = scan.columns.iter().filter(|(column, _)| compared.contains(*column));
-            let asked: Vec<usize> = asked.map(|&(_, position)| position).collect();
-            scan.relation.sample().into_iter().for_each(|sample| sample.will_be_asked(&asked));
-        }
         new.read_samples_of_filters(&scans);
         new
     }

@@ -7,7 +7,7 @@ use godwit_plan::{
 };
 use godwit_types::Value;
 
-use super::column::is_discrete;
+use super::column::{Instance, is_discrete};
 use super::join::{Matches, join, unmatched_share};
 use super::sampled::KnownKeys;
 use super::selectivity::{Evidence, combinations, filter};
@@ -53,7 +53,15 @@ impl Estimates {
                 Some(base) => unknown(plan, columns, base.rows),
                 None => unknown(plan, columns, 1.0),
             },
-            Node::Use(used) => renamed(&input(plan.shared(used.shared).root), used.columns.iter().copied()),
+            Node::Use(used) => {
+                let mut rows = renamed(&input(plan.shared(used.shared).root), used.columns.iter().copied());
+                // Other instances of the tables below than those of other uses.
+                for (_, column) in rows.columns.iter_mut().filter(|(_, column)| column.domain.instance().is_some()) {
+                    let column = Rc::make_mut(column);
+                    column.domain = column.domain.part(1.0, f64::INFINITY);
+                }
+                rows
+            }
             Node::Sample(sample) => {
                 let below = input(sample.input);
                 let rows = match sample.size {
@@ -68,7 +76,8 @@ impl Estimates {
     fn scan(&self, plan: &Plan, scan: &Scan) -> NodeEstimate {
         let rows = scan.relation.statistics().rows as f64;
         let columns = scan.columns.iter().map(|&(column, position)| {
-            let mut estimate = ColumnEstimate::of_table(&scan.relation, position, &plan.column(column).ty);
+            let instance = Instance { relation: scan.relation.clone(), scan: scan.columns[0].0 };
+            let mut estimate = ColumnEstimate::of_table(&instance, position, &plan.column(column).ty);
             if !self.used.contains(column) {
                 estimate.average_bytes = 0.0;
             }

@@ -8,15 +8,16 @@
 //! ```
 //!
 //! One of the two must be the whole table: in two samples, rows that lie side by side in both tables would match too
-//! often.
+//! often. Where the other isn't sampled, as the center of a star isn't, the keys are compared with its bounds
+//! ([`KnownKeys`]).
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use godwit_common::at_once;
 use godwit_plan::{ColumnId, Expr, Node, NodeId, Plan, SampleCount, Scan, TableSample};
 
+use super::column::is_discrete;
 use super::config::{HUB_ROWS_MAX, MEASURED_PAIRS_MIN, UNSEEN_ROWS};
 use super::{ColumnEstimate, Estimates};
 
@@ -61,9 +62,13 @@ impl KnownKeys {
         Some(move |position| Rc::new(Self { scan: Rc::clone(&scan), position, keys: OnceCell::new() }))
     }
 
-    /// Returns the keys, reading them if no join has asked before; `None` if they aren't integers.
+    /// Returns the keys, ascending, reading them if no join has asked before; `None` if they can't be told.
     pub(super) fn get(&self) -> Option<&[i64]> {
-        let read = || self.scan.relation.sample()?.keys(&self.scan.filters, &self.scan.columns, self.position);
+        let read = || {
+            let mut keys = self.scan.relation.sample()?.keys(&self.scan.filters, &self.scan.columns, self.position)?;
+            keys.sort_unstable();
+            Some(keys)
+        };
         self.keys.get_or_init(read).as_deref()
     }
 }
@@ -79,35 +84,51 @@ pub(crate) struct KeyColumn<'p> {
 impl Estimates {
     /// Reads the columns on which filters will be tried.
     pub(super) fn read_samples_of_filters(&self, scans: &[&Scan]) {
-        let mut unread: Vec<(&dyn TableSample, usize)> = Vec::new();
+        let mut columns = Vec::new();
         for scan in scans.iter().filter(|scan| !scan.filters.iter().any(Expr::has_subquery)) {
             let Some(sample) = self.sample_of(scan) else { continue };
             let is_used = |column| scan.filters.iter().any(|filter| filter.columns().contains(column));
-            let used = scan.columns.iter().filter(|(column, _)| is_used(*column)).map(|&(_, position)| position);
-            unread.extend(used.filter(|&position| sample.is_unread(position)).map(|position| (sample, position)));
+            let used = scan.columns.iter().filter(|(column, _)| is_used(*column));
+            columns.extend(used.map(|&(_, position)| (sample, position)));
         }
-        at_once(&unread, self.threads, |(sample, position)| sample.read(*position));
+        self.read(columns);
     }
 
-    /// Returns the column of a scan with a sample that an expression over a node's rows is; `None` if it is no integer
-    /// column of one.
+    /// Reads columns of samples at once, if there are several to read.
+    fn read(&self, columns: Vec<(&dyn TableSample, usize)>) {
+        let Some(read_samples) = &self.read_samples else { return };
+        let mut unread: Vec<(&dyn TableSample, usize)> = Vec::new();
+        for (sample, column) in columns.into_iter().filter(|(sample, column)| sample.is_unread(*column)) {
+            // A table that is scanned several times has one sample.
+            let is_same = |other: &(&dyn TableSample, usize)| std::ptr::addr_eq(other.0, sample) && other.1 == column;
+            if !unread.iter().any(is_same) {
+                unread.push((sample, column));
+            }
+        }
+        if unread.len() > 1 {
+            unread.iter().for_each(|(sample, column)| sample.will_be_asked(&[*column]));
+            read_samples(&unread);
+        }
+    }
+
+    /// Returns the integer column of a scan with a sample that an expression over a node's rows is.
     pub(crate) fn key_column<'p>(&self, plan: &'p Plan, node: NodeId, key: &Expr) -> Option<KeyColumn<'p>> {
-        let (scan, position) = scanned_column(plan, node, key.as_column()?)?;
+        let (scan, position) = scanned_column(plan, node, key.as_column().filter(|_| is_discrete(&key.ty))?)?;
         Some(KeyColumn { scan, sample: self.sample_of(scan)?, position })
     }
 
     /// Returns the sampled keys of each column.
     pub(crate) fn keys_of(&self, columns: &[Option<KeyColumn<'_>>]) -> Vec<Option<SampledKeys>> {
-        let unread = columns.iter().flatten().filter(|column| column.sample.is_unread(column.position)).count();
-        let threads = if unread > 1 { self.threads } else { 1 };
-        at_once(columns, threads, |column| column.as_ref().and_then(KeyColumn::keys))
+        self.read(columns.iter().flatten().map(|column| (column.sample, column.position)).collect());
+        columns.iter().map(|column| column.as_ref().and_then(KeyColumn::keys)).collect()
     }
 }
 
 impl KeyColumn<'_> {
     /// Returns true if all keys of the column can be known, of a relation with this many rows.
     pub(crate) fn is_known_as_a_whole(&self, rows: f64) -> bool {
-        self.sample.is_whole() && rows <= HUB_ROWS_MAX
+        let is_counted = self.scan.rows_enough.is_none() && !self.scan.filters.iter().any(Expr::has_subquery);
+        self.sample.is_whole() && is_counted && rows <= HUB_ROWS_MAX
     }
 
     fn keys(&self) -> Option<SampledKeys> {

@@ -4,12 +4,11 @@
 //! of the bounds, then the upper part of the rest, so that the product is the fraction within the interval.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use godwit_plan::{Comparison, Expr, ExprKind, Match, Relation};
+use godwit_plan::{Comparison, Expr, ExprKind, Match};
 use godwit_types::{SqlType, Value};
 
-use super::column::{distinct_in, of_expr, scale};
+use super::column::{Instance, distinct_in, of_expr, scale};
 use super::config::{
     COLUMN_RANGE, LIKE_MIN, LIKE_PIECE, LIKE_PREFIX, RANGE, SELECTIVITY_MIN, STRING_EQUALITY, UNKNOWN,
 };
@@ -293,17 +292,17 @@ pub(super) fn combinations<'c>(columns: impl Iterator<Item = &'c ColumnEstimate>
 
 /// Returns how many combinations columns with these numbers of values can have at most.
 fn combinations_of_tables(columns: &[(f64, &ColumnEstimate)]) -> f64 {
-    let mut of_tables: Vec<(&Arc<dyn Relation>, f64)> = Vec::new();
+    let mut of_instances: Vec<(&Instance, f64)> = Vec::new();
     let mut of_others = 1.0;
     for (values, column) in columns {
-        let Some(table) = column.domain.relation() else {
+        let Some(instance) = column.domain.instance() else {
             of_others *= values;
             continue;
         };
-        match of_tables.iter_mut().find(|(other, _)| Arc::ptr_eq(other, table)) {
-            Some((_, combinations)) => *combinations = (*combinations * values).min(column.base_rows),
-            None => of_tables.push((table, *values)),
+        match of_instances.iter_mut().find(|(other, _)| *other == instance) {
+            Some((_, combinations)) => *combinations = (*combinations * values).min(column.base_rows.max(1.0)),
+            None => of_instances.push((instance, *values)),
         }
     }
-    of_tables.iter().map(|(_, combinations)| combinations).product::<f64>() * of_others
+    of_instances.iter().map(|(_, combinations)| combinations).product::<f64>() * of_others
 }

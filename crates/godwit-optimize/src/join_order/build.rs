@@ -12,8 +12,8 @@ use super::owners::Owners;
 use super::region::{Region, WrittenOperator};
 use crate::estimate::{Estimates, KeyColumn, KeyCounts, NodeEstimate, SampledKeys, pair_domain, selectivity};
 
-/// Factor by which the center of a star is larger than each of the other relations. Hash tables of a sixteenth of its rows
-/// are built while a few of its columns are scanned.
+/// Factor by which the center of a star is larger than each of the other relations. Hash tables of a sixteenth of its
+/// rows are built while a few of its columns are scanned.
 const STAR_FACTOR: f64 = 16.0;
 
 /// Builds the graph of a region. Conjuncts over one relation become filters on it.
@@ -177,42 +177,46 @@ fn hubs_of(plan: &Plan, classes: &[Vec<Member>], relations: &[Relation], estimat
     let column = |member: &Member| estimates.key_column(plan, relations[member.relation].node, &member.expr);
     let columns: Vec<Vec<Option<KeyColumn<'_>>>> =
         classes.iter().map(|members| members.iter().map(column).collect()).collect();
-    let smallest = |(members, columns): (&Vec<Member>, &Vec<Option<KeyColumn<'_>>>)| {
+    let smallest_of = |(members, columns): (&Vec<Member>, &Vec<Option<KeyColumn<'_>>>)| {
         let is_whole = |at: &usize| columns[*at].is_some_and(|column| column.is_known_as_a_whole(rows(&members[*at])));
         (0..members.len()).filter(is_whole).min_by(|&a, &b| rows(&members[a]).total_cmp(&rows(&members[b])))
     };
-    let smallest: Vec<Option<usize>> = std::iter::zip(classes, &columns).map(smallest).collect();
-    let asked: Vec<_> = std::iter::zip(&columns, &smallest).map(|(columns, at)| columns[(*at)?]).collect();
+    let smallest: Vec<Option<usize>> = std::iter::zip(classes, &columns).map(smallest_of).collect();
+    let hub_columns: Vec<_> = std::iter::zip(&columns, &smallest).map(|(columns, at)| columns[(*at)?]).collect();
     let counted = |keys: Option<SampledKeys>| keys.map(|keys| keys.counted());
-    let hubs: Vec<Option<KeyCounts>> = estimates.keys_of(&asked).into_iter().map(counted).collect();
+    let hubs: Vec<Option<KeyCounts>> = estimates.keys_of(&hub_columns).into_iter().map(counted).collect();
     // Of the others only those that a hub may tell something about: reading samples takes time.
-    let is_star = is_star(relations);
+    let center = center_of(relations);
     let is_asked = |class: usize, at: usize| {
-        let hub = hubs[class].as_ref().filter(|_| !is_star && smallest[class] != Some(at));
-        hub.is_some_and(|hub| !hub.has_all_of(&classes[class][at].estimate))
+        let member = &classes[class][at];
+        let hub = hubs[class].as_ref().filter(|_| smallest[class] != Some(at) && center != Some(member.relation));
+        hub.is_some_and(|hub| !hub.has_all_of(&member.estimate))
     };
     let places = classes.iter().enumerate().flat_map(|(class, all)| (0..all.len()).map(move |at| (class, at)));
-    let asked: Vec<_> = places.map(|(class, at)| columns[class][at].filter(|_| is_asked(class, at))).collect();
-    let mut keys = estimates.keys_of(&asked).into_iter();
-    let hub = |(class, members): (usize, &Vec<Member>)| {
+    let other_columns: Vec<_> = places.map(|(class, at)| columns[class][at].filter(|_| is_asked(class, at))).collect();
+    let mut keys = estimates.keys_of(&other_columns).into_iter();
+    let hub_of_class = |(class, members): (usize, &Vec<Member>)| {
         let keys: Vec<Option<SampledKeys>> = keys.by_ref().take(members.len()).collect();
         let (member, hub) = (smallest[class]?, hubs[class].as_ref()?);
-        let domain = |(other, keys): (&Member, Option<SampledKeys>)| {
-            let estimated = pair_domain(&members[member].estimate, &other.estimate).max(1.0);
+        let domain = |(at, keys): (usize, Option<SampledKeys>)| {
+            if at == member {
+                return 1.0;
+            }
+            let estimated = pair_domain(&members[member].estimate, &members[at].estimate).max(1.0);
             keys.and_then(|keys| hub.domain_with(&keys, estimated)).unwrap_or(estimated)
         };
-        Some(Hub { member, domains: members.iter().zip(keys).map(domain).collect() })
+        Some(Hub { member, domains: keys.into_iter().enumerate().map(domain).collect() })
     };
-    classes.iter().enumerate().map(hub).collect()
+    classes.iter().enumerate().map(hub_of_class).collect()
 }
 
-/// Returns true if one relation is far larger than each of the others. In any order, these become hash tables that the
-/// rows of the large one look up, and the executor measures which of them keeps the fewest rows: samples of the large
-/// one would take longer than they save.
-fn is_star(relations: &[Relation]) -> bool {
-    let rows = || relations.iter().map(|relation| relation.estimate.rows);
-    let largest = rows().fold(0.0, f64::max);
-    rows().filter(|rows| rows * STAR_FACTOR > largest).count() == 1
+/// Returns the relation that is far larger than each of the others. In any order, these become hash tables that its rows
+/// look up, and the executor measures which of them keeps the fewest rows: samples of its keys would take longer than
+/// they save.
+fn center_of(relations: &[Relation]) -> Option<usize> {
+    let rows = |at: usize| relations[at].estimate.rows;
+    let largest = (0..relations.len()).max_by(|&a, &b| rows(a).total_cmp(&rows(b)))?;
+    (0..relations.len()).all(|at| at == largest || rows(at) * STAR_FACTOR <= rows(largest)).then_some(largest)
 }
 
 fn predicate(

@@ -66,7 +66,7 @@ impl KeyClass {
 /// A member whose keys are all known and were looked up in the samples of the others.
 pub(super) struct Hub {
     pub(super) member: usize,
-    /// For each member, the number of values over which pairs of the hub's rows and its rows spread.
+    /// For each other member, the number of values over which pairs of the hub's rows and its rows spread.
     pub(super) domains: Vec<f64>,
 }
 

@@ -37,7 +37,7 @@ mod tests;
 use std::collections::HashMap;
 
 use godwit_common::{Named, Result};
-use godwit_plan::{Expr, ExprKind, Node, NodeId, Plan, Project};
+use godwit_plan::{Expr, ExprKind, Node, NodeId, Plan, Project, ReadSamples};
 
 use crate::estimate::Estimates;
 use region::Region;
@@ -63,9 +63,14 @@ impl Named for JoinOrder {
 }
 
 /// Puts all joins of a plan, including those in shared plans and subqueries, into this order, and chooses build sides.
-/// Up to `threads` threads read samples. Calls `check` now and then, which fails if the statement is to stop.
-pub fn order_joins(plan: &mut Plan, order: JoinOrder, threads: usize, check: &dyn Fn() -> Result<()>) -> Result<()> {
-    let estimates = Estimates::new(plan, threads);
+/// `read_samples` reads columns of samples, several at once. Calls `check` now and then, which fails if the statement is to stop.
+pub fn order_joins(
+    plan: &mut Plan,
+    order: JoinOrder,
+    read_samples: Option<ReadSamples>,
+    check: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    let estimates = Estimates::new(plan, read_samples);
     let mut orderer = Orderer { plan, estimates, order, check };
     let shared: Vec<_> = orderer.plan.shared_plans().map(|(id, shared)| (id, shared.root)).collect();
     for (id, root) in shared {

@@ -18,7 +18,7 @@ fn go_on() -> Result<()> {
 
 /// Returns the plan with its joins in the cheapest order.
 fn ordered(mut plan: Plan) -> Plan {
-    order_joins(&mut plan, JoinOrder::Cost, 1, &go_on).expect("nothing can fail");
+    order_joins(&mut plan, JoinOrder::Cost, None, &go_on).expect("nothing can fail");
     plan
 }
 

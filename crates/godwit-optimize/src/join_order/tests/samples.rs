@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use godwit_plan::{
     ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, Plan, Relation, RelationColumn, SampleCount,
@@ -23,6 +24,8 @@ struct Sampled {
     /// The kinds of the rows that pass any filter.
     kinds: Vec<i64>,
     is_whole: bool,
+    /// By column, whether it was read ahead.
+    is_read: [AtomicBool; 2],
 }
 
 impl Relation for Sampled {
@@ -60,6 +63,14 @@ impl TableSample for Sampled {
         (column == 0).then(|| self.kinds.clone())
     }
 
+    fn is_unread(&self, column: usize) -> bool {
+        !self.is_read[column].load(Ordering::Relaxed)
+    }
+
+    fn read(&self, column: usize) {
+        assert!(!self.is_read[column].swap(true, Ordering::Relaxed), "it was read twice");
+    }
+
     fn is_whole(&self) -> bool {
         self.is_whole
     }
@@ -77,14 +88,14 @@ fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId,
     let expr = |id: ColumnId, ty| Expr::new(ExprKind::Column(id), ty, false);
     let word = Expr::literal(Value::text("x"), SqlType::Varchar);
     let filter = Expr::compare(Comparison::Equal, expr(ids[1], SqlType::Varchar), word);
-    let relation = Arc::new(Sampled { columns, statistics, kinds, is_whole });
+    let relation = Arc::new(Sampled { columns, statistics, kinds, is_whole, is_read: Default::default() });
     let columns = ids.iter().copied().zip(0..).collect();
     let scan = plan.add(Node::Scan(Scan { relation, columns, filters: vec![filter], rows_enough: None }));
     (scan, expr(ids[0], SqlType::Integer))
 }
 
-/// A join of all 100 kinds, rows, and other rows, in this order; these kinds, and rows of `kinds_of_rows`, pass the filters.
-/// Also returns the join of kinds and rows.
+/// A join of all 100 kinds, rows, and other rows, in this order; these kinds, and rows of `kinds_of_rows`, pass the
+/// filters. Also returns the join of kinds and rows.
 fn joined(kinds: Vec<i64>, kinds_of_rows: Vec<i64>, rows: u64, others: u64) -> (Plan, NodeId) {
     let mut plan = Plan::new();
     let (all_kinds, kind) = scan(&mut plan, 100, kinds, true);
@@ -100,35 +111,50 @@ fn joined(kinds: Vec<i64>, kinds_of_rows: Vec<i64>, rows: u64, others: u64) -> (
     (plan, first)
 }
 
-/// Estimates the rows of kinds ⨝ rows by their samples.
-fn measured_rows((mut plan, _): (Plan, NodeId)) -> f64 {
-    let estimates = Estimates::new(&plan, 2);
+/// Estimates the rows of kinds ⨝ rows by their samples. Also returns the columns that were read ahead: the kinds' and
+/// words' of each table.
+fn measured((mut plan, _): (Plan, NodeId)) -> (f64, Vec<[bool; 2]>) {
+    let read = |columns: &[(&dyn TableSample, usize)]| columns.iter().for_each(|(sample, column)| sample.read(*column));
+    let estimates = Estimates::new(&plan, Some(Arc::new(read)));
     let region = Region::collect(&plan, plan.root.unwrap()).expect("it is a region");
     let graph = join_graph(&mut plan, region, &estimates);
-    Cardinality::new(&graph).rows_of(0b11)
+    let is_read = |relation: &dyn Relation| {
+        let sampled = relation.as_any().downcast_ref::<Sampled>().expect("all relations are");
+        [0, 1].map(|column| sampled.is_read[column].load(Ordering::Relaxed))
+    };
+    let relations = graph.relations.iter().map(|relation| match plan.node(relation.node) {
+        Node::Scan(scan) => is_read(&*scan.relation),
+        _ => panic!("relations are scans"),
+    });
+    (Cardinality::new(&graph).rows_of(0b11), relations.collect())
 }
 
 fn joined_rows(kinds: Vec<i64>, kinds_of_rows: Vec<i64>) -> f64 {
-    measured_rows(joined(kinds, kinds_of_rows, 1_000, 1_000))
+    measured(joined(kinds, kinds_of_rows, 1_000, 1_000)).0
 }
 
 #[test]
 fn the_center_of_a_star_is_not_sampled() {
-    let of_three = |rows, others| measured_rows(joined(vec![3], vec![3; 500], rows, others));
-    assert_eq!(of_three(10_000, 1_000), 500.0, "all rows are of this kind");
-    assert_eq!(of_three(100_000, 1_000), 5.0, "as if kinds were equally frequent");
+    let of_rows = |rows| measured(joined(vec![3], vec![3; rows], 10_000, 1_000));
+    // All rows are of this kind. Words are read for the filters; the only kinds that are read first, not ahead.
+    let (rows, is_read) = of_rows(500);
+    assert_eq!((rows, &is_read[..]), (500.0, &[[false, true], [true, true], [true, true]][..]));
+    // Sixteen times as many rows as the others: as if kinds were equally frequent.
+    let (rows, is_read) = of_rows(5_000);
+    assert_eq!((rows, &is_read[..]), (50.0, &[[false, true]; 3][..]));
 }
 
 #[test]
 fn keys_that_the_other_side_can_not_have_join_with_nothing() {
     let rows = |kinds: Vec<i64>| {
         let (plan, first) = joined(kinds, vec![0; 500], 1_000, 1_000);
-        Estimates::new(&plan, 1).rows(&plan, first)
+        Estimates::new(&plan, None).rows(&plan, first)
     };
     // Of 500 rows of 100 kinds.
     assert_eq!(rows((0..10).collect()), 50.0);
     assert_eq!(rows((95..105).collect()), 25.0);
     assert!(rows((200..210).collect()) < 5.0);
+    assert!(rows(Vec::new()) < 5.0);
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn graph_of(rows: &[f64], edges: &[(usize, usize, f64)]) -> JoinGraph {
     let mut plan = Plan::new();
     let node = plan.add(Node::Values(Values { columns: Vec::new(), rows: Vec::new() }));
     plan.root = Some(node);
-    let estimates = Estimates::new(&plan, 1);
+    let estimates = Estimates::new(&plan, None);
     let relation = |rows: &f64| {
         let mut estimate = estimates.of(&plan, node).as_ref().clone();
         estimate.rows = *rows;
