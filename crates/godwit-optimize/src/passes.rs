@@ -15,6 +15,7 @@
 //! | [`SemiJoins`](Pass::SemiJoins) | turns joins that only check for a match into semi joins | one walk |
 //! | [`Extremes`](Pass::Extremes) | aggregates the right sides of semi joins | one walk |
 //! | [`Limits`](Pass::Limits) | pushes limits down, drops sorts | one visit per node |
+//! | [`CompareEarly`](Pass::CompareEarly) | compares texts before the joins that repeat them | one walk |
 //! | [`CommonExpressions`](Pass::CommonExpressions) | computes repeated expressions once | one walk |
 //!
 //! Each can be switched off, so that a test can show that it changes no rows. Unnesting can't, since later passes and
@@ -28,8 +29,8 @@ use godwit_common::Result;
 use godwit_plan::{FunctionRegistry, Plan, ReadSamples};
 
 use crate::rewrite::{
-    Context, aggregates, common, empty, extremes, filter_shared, limits, prune, push_filters, rename, semi_joins,
-    share, simplify,
+    Context, aggregates, common, compare_early, empty, extremes, filter_shared, limits, prune, push_filters, rename,
+    semi_joins, share, simplify,
 };
 use crate::unnest::unnest;
 use crate::{JoinOrder, order_joins};
@@ -61,13 +62,15 @@ pub enum Pass {
     Extremes,
     /// Pushes limits down and drops sorts.
     Limits,
+    /// Compares texts before the joins that repeat them.
+    CompareEarly,
     /// Computes repeated expressions once.
     CommonExpressions,
 }
 
 impl Pass {
     /// All passes, in the order in which they first run.
-    pub const ALL: [Pass; 13] = [
+    pub const ALL: [Pass; 14] = [
         Pass::Simplify,
         Pass::Share,
         Pass::Rename,
@@ -80,6 +83,7 @@ impl Pass {
         Pass::SemiJoins,
         Pass::Extremes,
         Pass::Limits,
+        Pass::CompareEarly,
         Pass::CommonExpressions,
     ];
 
@@ -98,6 +102,7 @@ impl Pass {
             Pass::SemiJoins => "semi_joins",
             Pass::Extremes => "extremes",
             Pass::Limits => "limits",
+            Pass::CompareEarly => "compare_early",
             Pass::CommonExpressions => "common_expressions",
         }
     }
@@ -168,7 +173,7 @@ enum Step {
 }
 
 /// All steps, in order.
-const STEPS: [Step; 18] = [
+const STEPS: [Step; 19] = [
     Step::Pass(Pass::Simplify),
     Step::Pass(Pass::Share),
     Step::Unnest,
@@ -186,6 +191,7 @@ const STEPS: [Step; 18] = [
     Step::Pass(Pass::Limits),
     Step::Pass(Pass::DropEmpty),
     Step::Pass(Pass::Prune),
+    Step::Pass(Pass::CompareEarly),
     Step::Pass(Pass::CommonExpressions),
 ];
 
@@ -223,6 +229,7 @@ pub(crate) fn run(
         Pass::SemiJoins => semi_joins::use_semi_joins(plan, context),
         Pass::Extremes => extremes::use_extremes(plan, context),
         Pass::Limits => limits::push_limits(plan, context),
+        Pass::CompareEarly => compare_early::compare_early(plan, context),
         Pass::CommonExpressions => common::share_expressions(plan, context),
     }
 }

@@ -138,7 +138,8 @@ fn is_movable(expr: &Expr) -> bool {
     weight(expr) >= OPERATIONS_MIN && !expr.columns().is_empty() && !expr.is_volatile() && !expr.any(is_bound)
 }
 
-fn with_names(expr: Expr, names: &HashMap<Expr, ColumnId>) -> Expr {
+/// Replaces the parts of an expression that have names.
+pub(super) fn with_names(expr: Expr, names: &HashMap<Expr, ColumnId>) -> Expr {
     if let Some(&name) = names.get(&expr) {
         return Expr { kind: ExprKind::Column(name), ..expr };
     }

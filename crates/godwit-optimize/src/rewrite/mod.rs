@@ -9,6 +9,7 @@
 
 pub(crate) mod aggregates;
 pub(crate) mod common;
+pub(crate) mod compare_early;
 pub(crate) mod empty;
 pub(crate) mod extremes;
 pub(crate) mod filter_shared;

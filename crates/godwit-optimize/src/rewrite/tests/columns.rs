@@ -1,6 +1,8 @@
 //! Added and removed columns, aliases, shared plans.
 
 use godwit_plan::{Arithmetic, Expr, ExprKind, JoinKind};
+use godwit_reference::MemoryTable;
+use godwit_types::{SqlType, Value};
 
 use super::{Build, after, assert_plan, equal, integer, less, plus, random, rewritten};
 use crate::Pass;
@@ -128,6 +130,32 @@ fn what_is_repeated_is_computed_once() {
     let text = after(&plan, &[Pass::CommonExpressions]);
     assert!(text.contains("common := (p * (1 + d))"), "{text}");
     assert_eq!(text.matches("(1 + d)").count(), 1, "{text}");
+}
+
+/// `sum(CASE WHEN w = 'x' THEN v END)` over a join of these numbers of rows `s (k, v)` and `d (j, w)` on `k = j`.
+fn sum_of_some(kind: JoinKind, sales: i128, days: i128) -> godwit_plan::Plan {
+    let mut build = Build::default();
+    let (integer, text) = (SqlType::Integer, SqlType::Varchar);
+    let row = |at: i128| vec![Value::Integer(at % days), Value::Integer(at)];
+    let sold = MemoryTable::new("s", &[("k", integer.clone()), ("v", integer.clone())], (0..sales).map(row).collect());
+    let row = |at: i128| vec![Value::Integer(at), Value::text(if at % 2 == 0 { "x" } else { "y" })];
+    let dated = MemoryTable::new("d", &[("j", integer), ("w", text.clone())], (0..days).map(row).collect());
+    let ((s, sold), (d, dated)) = (build.scan(sold), build.scan(dated));
+    let join = build.join(kind, s, d, vec![equal(&sold[0], &dated[0])]);
+    let is_wanted = equal(&dated[1], &Expr::literal(Value::text("x"), text));
+    let case = ExprKind::Case { branches: vec![(is_wanted, sold[1].clone())], otherwise: None };
+    let (root, sums) = build.aggregate(join, &[], &[("sum", vec![Expr::new(case, sold[1].ty.clone(), true)])]);
+    build.finish(root, &[&sums[0]])
+}
+
+#[test]
+fn texts_are_compared_before_a_join_that_repeats_them() {
+    let text = after(&sum_of_some(JoinKind::Inner, 40, 4), &[Pass::CompareEarly]);
+    assert!(text.contains("compared := (w = 'x')"), "{text}");
+    assert!(text.contains("CASE WHEN compared THEN v END"), "{text}");
+    // Each row once, or no row where the join has NULLs.
+    assert!(!after(&sum_of_some(JoinKind::Inner, 4, 4), &[Pass::CompareEarly]).contains("compared"));
+    assert!(!after(&sum_of_some(JoinKind::Left, 40, 4), &[Pass::CompareEarly]).contains("compared"));
 }
 
 #[test]
