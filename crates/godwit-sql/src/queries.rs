@@ -89,8 +89,8 @@ impl Planner {
         let planned = self.planned_write(statement)?;
         if options.analyze {
             return planned.and_then(|planned| analyzed(planned, options)).ok_or_else(|| {
-                let error = Error::unsupported("EXPLAIN ANALYZE of a statement that reads no rows");
-                error.with_hint("it runs queries, changes of rows, CREATE TABLE AS and COPY")
+                let error = Error::unsupported("EXPLAIN ANALYZE of a statement of this kind");
+                error.with_hint("it runs SELECT, INSERT, UPDATE, DELETE, MERGE, COPY and CREATE TABLE AS")
             });
         }
         let plan = planned.as_ref().and_then(Statement::plan).cloned();

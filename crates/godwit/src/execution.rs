@@ -261,6 +261,14 @@ fn plan_text(text: &str) -> Result<QueryResult> {
     text_result(&["plan"], vec![text.lines().map(str::to_owned).collect()])
 }
 
+/// Tells that a table exists already, where its creation would have been analyzed.
+pub(crate) fn nothing_run(table: &str, json: bool) -> Result<QueryResult> {
+    match json {
+        true => json_result(Json::object([("rows", 0_u64.into())])),
+        false => plan_text(&format!("Nothing was run: {table} exists\n")),
+    }
+}
+
 /// Creates a result of one value.
 fn json_result(json: Json) -> Result<QueryResult> {
     text_result(&["plan"], vec![vec![format!("{json:#}")]])

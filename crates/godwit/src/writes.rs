@@ -14,7 +14,7 @@ use godwit_sql::{ExplainOptions, QueryStatement, Statement, WritePart, WritePlan
 use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
 
 use crate::connection::Inner;
-use crate::execution::{count_schema, in_zone, result_schema, written_rows};
+use crate::execution::{count_schema, in_zone, nothing_run, result_schema, written_rows};
 use crate::prepared::ParameterValues;
 use crate::result::{Change, QueryResult};
 use crate::transactions::{Scope, StatementEnd, WriteEnd};
@@ -106,7 +106,10 @@ impl Inner {
         let started = Instant::now();
         let transaction = scope.transaction_of(database)?;
         if if_not_exists && transaction.table(&table.name).is_some() {
-            return Ok(QueryResult::empty());
+            return match rows.and_then(|(_, analyzed)| analyzed) {
+                Some(options) => nothing_run(&table.name, options.json),
+                None => Ok(QueryResult::empty()),
+            };
         }
         let Some((rows, analyzed)) = rows else {
             return self.define(scope, |_| transaction.create_table(&table).map(drop));

@@ -122,9 +122,9 @@ fn participle(change: Change) -> &'static str {
 
 /// Returns true if a statement may change the names of tables, columns, functions or settings.
 fn changes_names(sql: &str) -> bool {
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 15] = [
         "CREATE", "DROP", "ALTER", "ATTACH", "DETACH", "USE", "IMPORT", "COMMIT", "END", "ROLLBACK", "ABORT", "SET",
-        "RESET", "EXECUTE",
+        "RESET", "EXECUTE", "EXPLAIN",
     ];
     let first = sql.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     WORDS.iter().any(|word| word.eq_ignore_ascii_case(first))

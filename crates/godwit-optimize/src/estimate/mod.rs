@@ -128,14 +128,19 @@ impl Estimates {
             new.used.extend(plan.outputs(root));
         }
         let mut scans = Vec::new();
+        let mut compared = ColumnSet::default();
         let mut open: Vec<NodeId> = plan.shared_plans().map(|(_, shared)| shared.root).chain(plan.root).collect();
         while let Some(id) = open.pop() {
             let node = plan.node(id);
             open.extend(node.inputs());
             match node {
                 Node::Scan(scan) => {
+                    scan.filters.iter().for_each(|filter| compared.extend(filter.columns().iter()));
                     scans.push(scan);
                     continue;
+                }
+                Node::Join(_) | Node::Filter { .. } => {
+                    node.for_each_expr(&mut |expr| compared.extend(expr.columns().iter()));
                 }
                 Node::SetOperation(operation) => {
                     operation.inputs.iter().for_each(|(_, columns)| new.used.extend(columns.iter().copied()));
@@ -150,6 +155,11 @@ impl Estimates {
             node.for_each_expr(&mut |expr| new.note_use(expr, &mut open));
         }
         new.uses_samples = scans.len() >= config::SAMPLED_SCANS_MIN;
+        for scan in scans.iter().filter(|_| new.uses_samples) {
+            let asked = scan.columns.iter().filter(|(column, _)| compared.contains(*column));
+            let asked: Vec<usize> = asked.map(|&(_, position)| position).collect();
+            scan.relation.sample().into_iter().for_each(|sample| sample.will_be_asked(&asked));
+        }
         new.read_samples_of_filters(&scans);
         new
     }

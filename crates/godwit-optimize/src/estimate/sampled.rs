@@ -106,7 +106,6 @@ impl Estimates {
             }
         }
         if unread.len() > 1 {
-            unread.iter().for_each(|(sample, column)| sample.will_be_asked(&[*column]));
             read_samples(&unread);
         }
     }

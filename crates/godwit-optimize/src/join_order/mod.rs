@@ -63,7 +63,8 @@ impl Named for JoinOrder {
 }
 
 /// Puts all joins of a plan, including those in shared plans and subqueries, into this order, and chooses build sides.
-/// `read_samples` reads columns of samples, several at once. Calls `check` now and then, which fails if the statement is to stop.
+/// `read_samples` reads columns of samples, several at once. Calls `check` now and then, which fails if the statement is
+/// to stop.
 pub fn order_joins(
     plan: &mut Plan,
     order: JoinOrder,

@@ -13,9 +13,10 @@
 //! ```
 //!
 //! Each row of the smaller side is compared once, and the join passes on a byte for each comparison where it passed on a
-//! string. Only comparisons and patterns move, since they can't fail: rows that have no match are compared, too.
+//! string. Only what can't fail moves, since rows that have no match are compared, too: comparisons with constants, and
+//! patterns without an escape.
 //!
-//! Bound: one walk; in a node, each part is visited once, and at most [`MOVED_MAX`] of them move.
+//! Bound: one walk; in a node, each part is visited once, and at most [`MOVED_MAX`] different ones move.
 
 use std::collections::HashMap;
 
@@ -27,8 +28,8 @@ use super::common::with_names;
 use super::{Context, bottom_up, extend, with_inputs};
 use crate::estimate::Estimates;
 
-/// Factor by which joins repeat the rows of the side that the comparisons are about: below, they are made for rows that
-/// would have been left out.
+/// Joins must multiply the rows of the compared side by more than this, since comparisons below them are also made for
+/// rows that have no match.
 const REPEATED_MIN: f64 = 4.0;
 
 /// Maximum number of comparisons of a node that move.
@@ -74,7 +75,7 @@ fn is_comparison(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Compare(_, left, right) => is_text(left) && is_constant(right) || is_constant(left) && is_text(right),
         ExprKind::InList(input, list) => is_text(input) && list.iter().all(is_constant),
-        ExprKind::Match { kind: Match::Like | Match::ILike, input, pattern, .. } => {
+        ExprKind::Match { kind: Match::Like | Match::ILike, input, pattern, escape: None } => {
             is_text(input) && is_constant(pattern)
         }
         _ => false,
@@ -90,12 +91,10 @@ fn move_down(
     input: NodeId,
     compared: Vec<Expr>,
 ) -> Result<NodeId> {
-    let rows = estimates.rows(plan, input);
     let mut names: HashMap<Expr, ColumnId> = HashMap::new();
     let mut moved: HashMap<NodeId, Vec<(ColumnId, Expr)>> = HashMap::new();
     for expr in compared {
-        let source = source(plan, context, input, &expr.columns());
-        if source != input && estimates.rows(plan, source) * REPEATED_MIN <= rows {
+        if let Some(source) = source(plan, context, estimates, input, &expr.columns()) {
             let column = plan.add_column("compared", expr.ty.clone(), expr.nullable);
             names.insert(expr.clone(), column);
             moved.entry(source).or_default().push((column, expr));
@@ -111,19 +110,38 @@ fn move_down(
     Ok(plan.add(node))
 }
 
-/// Returns the lowest node, below joins and filters, that has these columns as the node has them.
-fn source(plan: &Plan, context: &mut Context<'_>, mut id: NodeId, columns: &ColumnSet) -> NodeId {
-    loop {
-        let next = match plan.node(id) {
-            Node::Filter { input, .. } => Some(*input),
-            Node::Join(join) => side_of(plan, context, join, columns),
-            _ => None,
-        };
-        match next {
-            Some(below) => id = below,
-            None => return id,
-        }
+/// Returns the side of a join below the node that has these columns as the node has them, in the fewest rows; `None`
+/// unless joins multiply these.
+fn source(
+    plan: &Plan,
+    context: &mut Context<'_>,
+    estimates: &Estimates,
+    input: NodeId,
+    columns: &ColumnSet,
+) -> Option<NodeId> {
+    // Columns of LETs and lambdas belong to the expression.
+    if !columns.is_subset(&context.properties.outputs(plan, input)) {
+        return None;
     }
+    let mut fewest: Option<(NodeId, f64)> = None;
+    let mut id = input;
+    loop {
+        id = match plan.node(id) {
+            // Whatever is right below a filter may be looking for its conditions.
+            Node::Filter { input, .. } => *input,
+            Node::Join(join) => match side_of(plan, context, join, columns) {
+                Some(side) => {
+                    let rows = estimates.rows(plan, side);
+                    fewest = fewest.filter(|(_, least)| *least < rows).or(Some((side, rows)));
+                    side
+                }
+                None => break,
+            },
+            _ => break,
+        };
+    }
+    let (source, rows) = fewest?;
+    (rows * REPEATED_MIN < estimates.rows(plan, input)).then_some(source)
 }
 
 /// Returns the input of a join that has the columns, unless the join may replace its values by NULL.
@@ -148,13 +166,15 @@ fn place(
     id: NodeId,
     moved: &mut HashMap<NodeId, Vec<(ColumnId, Expr)>>,
 ) -> Result<NodeId> {
-    if let Some(columns) = moved.remove(&id) {
-        return Ok(extend(plan, context, id, columns));
-    }
-    match plan.node(id) {
+    let own = moved.remove(&id);
+    let below = match plan.node(id) {
         Node::Filter { .. } | Node::Join(_) if !moved.is_empty() => {
-            with_inputs(plan, id, &mut |plan, input| place(plan, context, input, moved))
+            with_inputs(plan, id, &mut |plan, input| place(plan, context, input, moved))?
         }
-        _ => Ok(id),
-    }
+        _ => id,
+    };
+    Ok(match own {
+        Some(columns) => extend(plan, context, below, columns),
+        None => below,
+    })
 }

@@ -153,9 +153,38 @@ fn texts_are_compared_before_a_join_that_repeats_them() {
     let text = after(&sum_of_some(JoinKind::Inner, 40, 4), &[Pass::CompareEarly]);
     assert!(text.contains("compared := (w = 'x')"), "{text}");
     assert!(text.contains("CASE WHEN compared THEN v END"), "{text}");
-    // Each row once, or no row where the join has NULLs.
+    // Not if each row is used once, nor if the join may replace the text by NULL.
     assert!(!after(&sum_of_some(JoinKind::Inner, 4, 4), &[Pass::CompareEarly]).contains("compared"));
     assert!(!after(&sum_of_some(JoinKind::Left, 40, 4), &[Pass::CompareEarly]).contains("compared"));
+}
+
+#[test]
+fn texts_are_compared_at_several_places_of_a_path() {
+    let mut build = Build::default();
+    let (integer, text) = (SqlType::Integer, SqlType::Varchar);
+    let texts = |at: i128| Value::text(if at % 2 == 0 { "x" } else { "y" });
+    let table = |name: &str, columns: [&str; 2], rows: i128, is_number: bool| {
+        let second = if is_number { integer.clone() } else { text.clone() };
+        let columns = [(columns[0], integer.clone()), (columns[1], second)];
+        let value = |at: i128| if is_number { Value::Integer(at) } else { texts(at) };
+        MemoryTable::new(name, &columns, (0..rows).map(|at| vec![Value::Integer(at % 4), value(at)]).collect())
+    };
+    let (s, sold) = build.scan(table("s", ["k", "v"], 200, true));
+    let (d, dated) = build.scan(table("d", ["j", "w"], 4, false));
+    let (e, named) = build.scan(table("e", ["i", "u"], 3, false));
+    // `u` may become NULL in the lower join, so it is compared above it, and `w` below.
+    let lower = build.join(JoinKind::Left, d, e, vec![equal(&dated[0], &named[0])]);
+    let upper = build.join(JoinKind::Inner, s, lower, vec![equal(&sold[0], &dated[0])]);
+    let sum = |column: &Expr| {
+        let is_wanted = equal(column, &Expr::literal(Value::text("x"), text.clone()));
+        let case = ExprKind::Case { branches: vec![(is_wanted, sold[1].clone())], otherwise: None };
+        ("sum", vec![Expr::new(case, sold[1].ty.clone(), true)])
+    };
+    let mut nullable = named[1].clone();
+    nullable.nullable = true;
+    let (root, sums) = build.aggregate(upper, &[], &[sum(&dated[1]), sum(&nullable)]);
+    let shown = after(&build.finish(root, &[&sums[0], &sums[1]]), &[Pass::CompareEarly]);
+    assert!(shown.contains("compared := (w = 'x')") && shown.contains("compared := (u = 'x')"), "{shown}");
 }
 
 #[test]
