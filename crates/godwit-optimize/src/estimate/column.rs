@@ -178,11 +178,6 @@ impl ColumnEstimate {
         }
     }
 
-    /// Returns false if [`domain`](Self::domain) is only an upper bound.
-    pub(crate) fn domain_is_known(&self) -> bool {
-        self.domain.values().1
-    }
-
     /// Returns a column of which only the type is known.
     pub(crate) fn unknown(ty: &SqlType, rows: f64) -> Self {
         Self {

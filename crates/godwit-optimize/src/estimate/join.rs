@@ -36,7 +36,8 @@ pub(crate) fn pair_domain(left: &ColumnEstimate, right: &ColumnEstimate) -> f64 
             return values;
         }
     }
-    wider(left.domain(), left.domain_is_known(), right.domain(), right.domain_is_known())
+    let ((left, left_known), (right, right_known)) = (left.domain.values(), right.domain.values());
+    wider(left, left_known, right, right_known)
 }
 
 /// Returns the larger of two known domains. Of two upper bounds it returns the smaller, since a key and the columns

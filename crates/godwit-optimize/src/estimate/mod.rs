@@ -155,7 +155,8 @@ impl Estimates {
             node.for_each_expr(&mut |expr| new.note_use(expr, &mut open));
         }
         new.uses_samples = scans.len() >= config::SAMPLED_SCANS_MIN;
-        for scan in scans.iter().filter(|_| new.uses_samples) {
+        // Once for a plan: estimators without a reader come after the one that orders joins.
+        for scan in scans.iter().filter(|_| new.uses_samples && new.read_samples.is_some()) {
             let asked = scan.columns.iter().filter(|(column, _)| compared.contains(*column));
             let asked: Vec<usize> = asked.map(|&(_, position)| position).collect();
             scan.relation.sample().into_iter().for_each(|sample| sample.will_be_asked(&asked));
