@@ -15,6 +15,7 @@
 //! | [`SemiJoins`](Pass::SemiJoins) | turns joins that only check for a match into semi joins | one walk |
 //! | [`Extremes`](Pass::Extremes) | aggregates the right sides of semi joins | one walk |
 //! | [`Limits`](Pass::Limits) | pushes limits down, drops sorts | one visit per node |
+//! | [`AggregateEarly`](Pass::AggregateEarly) | aggregates rows before joins | one walk, and down each aggregate's joins |
 //! | [`CompareEarly`](Pass::CompareEarly) | compares texts before the joins that repeat them | one walk |
 //! | [`CommonExpressions`](Pass::CommonExpressions) | computes repeated expressions once | one walk |
 //!
@@ -28,9 +29,10 @@
 use godwit_common::Result;
 use godwit_plan::{FunctionRegistry, Plan, ReadSamples};
 
+use crate::rewrite::aggregate_early::Worth;
 use crate::rewrite::{
-    Context, aggregates, common, compare_early, empty, extremes, filter_shared, limits, prune, push_filters, rename,
-    semi_joins, share, simplify,
+    Context, aggregate_early, aggregates, common, compare_early, empty, extremes, filter_shared, limits, prune,
+    push_filters, rename, semi_joins, share, simplify,
 };
 use crate::unnest::unnest;
 use crate::{JoinOrder, order_joins};
@@ -62,6 +64,8 @@ pub enum Pass {
     Extremes,
     /// Pushes limits down and drops sorts.
     Limits,
+    /// Aggregates rows before joins.
+    AggregateEarly,
     /// Compares texts before the joins that repeat them.
     CompareEarly,
     /// Computes repeated expressions once.
@@ -70,7 +74,7 @@ pub enum Pass {
 
 impl Pass {
     /// All passes, in the order in which they first run.
-    pub const ALL: [Pass; 14] = [
+    pub const ALL: [Pass; 15] = [
         Pass::Simplify,
         Pass::Share,
         Pass::Rename,
@@ -83,6 +87,7 @@ impl Pass {
         Pass::SemiJoins,
         Pass::Extremes,
         Pass::Limits,
+        Pass::AggregateEarly,
         Pass::CompareEarly,
         Pass::CommonExpressions,
     ];
@@ -102,6 +107,7 @@ impl Pass {
             Pass::SemiJoins => "semi_joins",
             Pass::Extremes => "extremes",
             Pass::Limits => "limits",
+            Pass::AggregateEarly => "aggregate_early",
             Pass::CompareEarly => "compare_early",
             Pass::CommonExpressions => "common_expressions",
         }
@@ -173,7 +179,7 @@ enum Step {
 }
 
 /// All steps, in order.
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 20] = [
     Step::Pass(Pass::Simplify),
     Step::Pass(Pass::Share),
     Step::Unnest,
@@ -191,6 +197,7 @@ const STEPS: [Step; 19] = [
     Step::Pass(Pass::Limits),
     Step::Pass(Pass::DropEmpty),
     Step::Pass(Pass::Prune),
+    Step::Pass(Pass::AggregateEarly),
     Step::Pass(Pass::CompareEarly),
     Step::Pass(Pass::CommonExpressions),
 ];
@@ -229,6 +236,7 @@ pub(crate) fn run(
         Pass::SemiJoins => semi_joins::use_semi_joins(plan, context),
         Pass::Extremes => extremes::use_extremes(plan, context),
         Pass::Limits => limits::push_limits(plan, context),
+        Pass::AggregateEarly => aggregate_early::aggregate_early(plan, context, Worth::default()),
         Pass::CompareEarly => compare_early::compare_early(plan, context),
         Pass::CommonExpressions => common::share_expressions(plan, context),
     }

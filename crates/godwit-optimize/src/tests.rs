@@ -11,6 +11,7 @@ use godwit_reference::{TestFunctions, agree, evaluate, random_plan, seeds, shrin
 
 use crate::passes::run;
 use crate::rewrite::Context;
+use crate::rewrite::aggregate_early::{Worth, aggregate_early};
 use crate::{OptimizerSettings, Pass, Passes, optimize};
 
 /// Returns true if it has no subqueries in expressions and no dependent joins.
@@ -93,6 +94,23 @@ fn all_passes_keep_the_rows_and_so_do_all_but_one() {
             assert_sound("all", seed, random_plan(seed), &|plan| optimize(plan, &TestFunctions, &settings));
         }
     }
+}
+
+/// Estimates of tables with a few rows would hardly ever call for it.
+#[test]
+fn aggregating_early_wherever_possible_keeps_the_rows() {
+    let mut changed = 0;
+    for seed in seeds(2_000) {
+        let Some(plan) = flat_plan(seed) else { continue };
+        let rewrite = |plan: &mut Plan| {
+            let settings = OptimizerSettings::default();
+            aggregate_early(plan, &mut Context::new(&TestFunctions, &settings), Worth::ALWAYS)
+        };
+        let mut rewritten = plan.clone();
+        changed += usize::from(rewrite(&mut rewritten).is_ok() && rewritten.display().contains("of rows"));
+        assert_sound("aggregate_early", seed, plan, &rewrite);
+    }
+    assert!(changed >= 20, "{changed} plans changed");
 }
 
 #[test]

@@ -195,6 +195,19 @@ impl Estimates {
         node::groups_of(&keys, &estimate)
     }
 
+    /// Estimates the number of groups that these keys make of a node's rows if they are independent of each other: more
+    /// than [`Self::groups`] expects, which takes keys to be related.
+    pub(crate) fn groups_of_independent<'e>(
+        &self,
+        plan: &Plan,
+        input: NodeId,
+        keys: impl IntoIterator<Item = &'e Expr>,
+    ) -> f64 {
+        let estimate = self.of(plan, input);
+        let keys: Vec<Rc<ColumnEstimate>> = keys.into_iter().map(|key| estimate.of_expr(key)).collect();
+        selectivity::independent_combinations(keys.iter().map(Rc::as_ref), estimate.rows)
+    }
+
     /// Estimates a node, or returns its cached estimate.
     pub fn of(&self, plan: &Plan, node: NodeId) -> Rc<NodeEstimate> {
         let mut open = vec![node];

@@ -290,6 +290,13 @@ pub(super) fn combinations<'c>(columns: impl Iterator<Item = &'c ColumnEstimate>
     distinct_in(combinations_of_tables(&columns).min(product), rows)
 }
 
+/// Returns the combinations of several columns among `rows` rows if columns are independent, but for the number of rows
+/// of each table.
+pub(super) fn independent_combinations<'c>(columns: impl Iterator<Item = &'c ColumnEstimate>, rows: f64) -> f64 {
+    let columns: Vec<(f64, &ColumnEstimate)> = columns.map(|column| (column.distinct_in(rows), column)).collect();
+    distinct_in(combinations_of_tables(&columns), rows)
+}
+
 /// Returns how many combinations columns with these numbers of values can have at most.
 fn combinations_of_tables(columns: &[(f64, &ColumnEstimate)]) -> f64 {
     let mut of_instances: Vec<(&Instance, f64)> = Vec::new();

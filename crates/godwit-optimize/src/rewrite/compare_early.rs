@@ -21,11 +21,11 @@
 use std::collections::HashMap;
 
 use godwit_common::Result;
-use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Join, JoinKind, Match, Node, NodeId, Plan};
+use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Join, Match, Node, NodeId, Plan};
 use godwit_types::SqlType;
 
 use super::common::with_names;
-use super::{Context, bottom_up, extend, with_inputs};
+use super::{Context, bottom_up, extend, passes_on, with_inputs};
 use crate::estimate::Estimates;
 
 /// Joins must multiply the rows of the compared side by more than this, since comparisons below them are also made for
@@ -146,12 +146,7 @@ fn source(
 
 /// Returns the input of a join that has the columns, unless the join may replace its values by NULL.
 fn side_of(plan: &Plan, context: &mut Context<'_>, join: &Join, columns: &ColumnSet) -> Option<NodeId> {
-    let (keeps_left, keeps_right) = match join.kind {
-        JoinKind::Inner => (true, true),
-        JoinKind::Left | JoinKind::Semi | JoinKind::Anti | JoinKind::Mark { .. } | JoinKind::Single => (true, false),
-        JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti => (false, true),
-        JoinKind::Full | JoinKind::AsOf { .. } | JoinKind::Positional => (false, false),
-    };
+    let (keeps_left, keeps_right) = passes_on(&join.kind);
     let mut has = |side: NodeId| columns.is_subset(&context.properties.outputs(plan, side));
     if keeps_left && has(join.left) {
         return Some(join.left);

@@ -7,6 +7,7 @@
 //! Passes that need nothing from above use [`bottom_up`], which doesn't recurse. Those that carry something down
 //! (conditions, needed columns, limits) recurse once for each level of the plan.
 
+pub(crate) mod aggregate_early;
 pub(crate) mod aggregates;
 pub(crate) mod common;
 pub(crate) mod compare_early;
@@ -28,7 +29,8 @@ use std::collections::HashMap;
 
 use godwit_common::Result;
 use godwit_plan::{
-    ColumnId, ColumnSet, Expr, ExprKind, FunctionRegistry, Node, NodeId, Plan, Project, SharedId, Subquery, Values,
+    ColumnId, ColumnSet, Expr, ExprKind, FunctionRegistry, JoinKind, Node, NodeId, Plan, Project, SharedId, Subquery,
+    Values,
 };
 
 use crate::OptimizerSettings;
@@ -212,6 +214,17 @@ pub(crate) fn used_columns<'e>(plan: &Plan, exprs: impl IntoIterator<Item = &'e 
         });
     }
     used
+}
+
+/// Returns for each side of a join, left and right, whether its rows are passed on as they are: some of them, or some
+/// several times, but none with NULLs in place of its values.
+pub(crate) fn passes_on(kind: &JoinKind) -> (bool, bool) {
+    match kind {
+        JoinKind::Inner => (true, true),
+        JoinKind::Left | JoinKind::Semi | JoinKind::Anti | JoinKind::Mark { .. } | JoinKind::Single => (true, false),
+        JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti => (false, true),
+        JoinKind::Full | JoinKind::AsOf { .. } | JoinKind::Positional => (false, false),
+    }
 }
 
 /// Returns the rows for which all conditions are TRUE: the input itself if there are no conditions.

@@ -1,5 +1,6 @@
 //! Results of passes on small plans, as text. Columns are shown by name, so the tests use distinct names.
 
+mod aggregation;
 mod columns;
 mod conditions;
 mod large;
