@@ -62,9 +62,12 @@ impl Estimate {
         let build_rows = build.rows.max(build.rows_to_fear());
         let table_bytes = build_rows * (build.row_bytes + ENTRY_BYTES);
         let misses = (table_bytes / CACHED_BYTES).log2().clamp(0.0, 4.0) / 4.0;
-        let factor = 1.0 + misses * (MISS_FACTOR - 1.0);
+        let extra = misses * (MISS_FACTOR - 1.0);
         let compared = if has_key { 0.0 } else { probe.rows * build.rows * COMPARED_PAIR };
-        let work = (probe.rows + build_rows * BUILD_ROW) * factor + compared + rows * OUTPUT_ROW;
+        // The filter of the build side drops most rows that have no match before they are looked up; it fits a cache.
+        let looked_up = if has_key { probe.rows.min(rows) } else { probe.rows };
+        let work =
+            probe.rows + looked_up * extra + build_rows * BUILD_ROW * (1.0 + extra) + compared + rows * OUTPUT_ROW;
         Self {
             rows,
             row_bytes: probe.row_bytes + build.row_bytes,
