@@ -10,12 +10,10 @@
 //!            read the other columns for the rows that are left ──▶ chunk
 //! ```
 //!
-//! A window with no rows left costs only the columns of the first stages. Stages are reordered from morsel to morsel,
-//! by their measured costs.
+//! A window with no rows left costs only the columns of the first stages. These are reordered by their measured costs.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use godwit_common::{Result, format_bytes};
 use godwit_memory::BufferManager;
@@ -25,7 +23,7 @@ use parking_lot::Mutex;
 use super::ScanRequest;
 use super::columns::{ColumnCounts, ColumnReads, ScannedColumn};
 use super::window::Window;
-use crate::scan_filter::{self, Pruning, Stage, StagePlan, reorder};
+use crate::scan_filter::{self, Pruning, Stage, StagePlan, Stages};
 use crate::{CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
 
 /// A kind of table that the driver scans.
@@ -318,7 +316,7 @@ impl<T: Readable> Source for Scan<T> {
     }
 
     fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        let (reader, stages) = (T::reader(&self, query)?, Stage::all(&self.task.stages));
+        let (reader, stages) = (T::reader(&self, query)?, Stages::new(&self.task.stages));
         let counts = ScanCounts::new(self.table.scan_type().len());
         let (query, morsel_rows, pending) = (query.clone(), None, None);
         Ok(Box::new(ScanWorker { scan: self, query, reader, stages, counts, morsel_rows, pending }))
@@ -330,7 +328,7 @@ struct ScanWorker<T: Readable> {
     scan: Arc<Scan<T>>,
     query: Arc<QueryContext>,
     reader: T::Reader,
-    stages: Vec<Stage>,
+    stages: Stages,
     /// Statistics of the current morsel.
     counts: ScanCounts,
     /// Rows of the current morsel.
@@ -346,15 +344,15 @@ impl<T: Readable> ScanWorker<T> {
         if self.scan.has_enough() {
             return Ok(false);
         }
-        reorder(&mut self.stages);
         let number = self.scan.next_morsel.fetch_add(1, Ordering::Relaxed);
         self.read_ahead(number);
-        let Some(morsel) = self.reader.open(number, &mut self.stages)? else { return Ok(false) };
+        let Some(morsel) = self.reader.open(number, self.stages.before_morsel())? else { return Ok(false) };
         if morsel.is_refuted {
             self.scan.morsels_refuted.fetch_add(1, Ordering::Relaxed);
             self.counts.rows += morsel.rows as u64;
             self.scan.rows_filtered.fetch_add(morsel.rows as u64, Ordering::Relaxed);
         }
+        self.stages.begin_morsel(morsel.rows);
         self.morsel_rows = Some(morsel.rows);
         Ok(true)
     }
@@ -399,11 +397,10 @@ impl<T: Readable> ScanWorker<T> {
     /// Keeps the rows of a window that pass all filters.
     fn filter(&mut self, window: &mut Window) -> Result<()> {
         let Self { stages, reader, counts: ScanCounts { columns: counts, .. }, .. } = self;
-        for stage in stages.iter_mut().filter(|stage| !stage.is_skipped()) {
-            if window.len() == 0 {
-                break;
-            }
-            let start = Instant::now();
+        if window.len() == 0 {
+            return Ok(());
+        }
+        stages.run(|stage| {
             let rows_in = window.len();
             if !window.retain_packed(stage, reader, counts)? {
                 window.read(&stage.columns, reader, counts)?;
@@ -411,9 +408,8 @@ impl<T: Readable> ScanWorker<T> {
                     window.keep(kept);
                 }
             }
-            stage.measure(rows_in, window.len(), start.elapsed());
-        }
-        Ok(())
+            Ok((rows_in, window.len()))
+        })
     }
 
     /// Called when the morsel is done.

@@ -6,4 +6,4 @@ mod stages;
 
 pub use bounds::{Bounds, Pruning, compare, refuted};
 pub use condition::{Condition, Conjunct};
-pub use stages::{Stage, StagePlan, plan, reorder};
+pub use stages::{Stage, StagePlan, Stages, plan};

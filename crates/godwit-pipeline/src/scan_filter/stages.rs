@@ -4,9 +4,13 @@
 //! Stages run in ascending order of the cost of removing a row, including decoding, as measured by the worker at run
 //! time. Conjuncts over the same columns form one stage; those that can fail form the last one, so that reordering
 //! can't cause an error. Filters from joins may be skipped: one that keeps nearly everything is suspended for a while.
+//!
+//! What a stage costs hardly depends on how many rows earlier ones left to it: pages are decompressed, and runs decoded,
+//! as a whole. So one that came late would look expensive, and would have to stay there. Hence now and then each stage
+//! has a few windows in which it is the first ([`Stages`]).
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use godwit_common::Result;
 use godwit_expression::{Expression, Predicate, PredicateWorker};
@@ -23,6 +27,12 @@ const FILTER_TRIAL_ROWS: u64 = 20_000;
 
 /// Number of morsels after which a suspended join filter is tried again: data may be clustered.
 const FILTER_RETRY_MORSELS: u32 = 16;
+
+/// Windows in which each stage is the first during a trial: one may open pages.
+const TRIAL_WINDOWS: u32 = 2;
+
+/// A trial takes place in one morsel of this many, from the second on: a scan of a single one isn't worth it.
+const TRIAL_MORSELS: u32 = 16;
 
 /// The plan of a stage, shared by the workers.
 pub enum StagePlan {
@@ -124,10 +134,11 @@ pub struct Stage {
     pub columns: Vec<usize>,
     work: Work,
     can_fail: bool,
-    /// Rows since the start, halved now and then so that recent ones weigh more.
-    rows_in: u64,
-    rows_out: u64,
-    time: Duration,
+    measured: Measured,
+    /// Whether it has run in the current morsel.
+    has_run: bool,
+    /// Windows of the current trial in which it was the first.
+    tried_windows: u32,
     /// Number of morsels for which it is skipped.
     skipped_morsels: u32,
 }
@@ -138,16 +149,59 @@ enum Work {
     Keys(Arc<KeyFilter>, Option<Expression>),
 }
 
+/// Rows that came to a stage, and that it kept, and the time that it took.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    rows_in: u64,
+    rows_out: u64,
+    time: Duration,
+}
+
+impl Run {
+    fn add(&mut self, run: Run) {
+        self.rows_in += run.rows_in;
+        self.rows_out += run.rows_out;
+        self.time += run.time;
+    }
+
+    fn halve(&mut self) {
+        *self = Self { rows_in: self.rows_in / 2, rows_out: self.rows_out / 2, time: self.time / 2 };
+    }
+}
+
+/// What a stage has done since the start, halved now and then so that recent rows weigh more.
+#[derive(Default)]
+struct Measured {
+    all: Run,
+    /// In windows in which it was the first stage.
+    first: Run,
+    /// The time for the first window of each morsel, in which pages are opened.
+    opening: Duration,
+    /// Rows of these morsels.
+    opened_rows: u64,
+}
+
+impl Measured {
+    /// Nanoseconds per removed row, as far as known of the first stage.
+    fn rank(&self) -> f64 {
+        let run = if self.first.rows_in > 0 { self.first } else { self.all };
+        let per_row = |time: Duration, rows: u64| time.as_nanos() as f64 / rows.max(1) as f64;
+        let removed = (run.rows_in - run.rows_out) as f64 / run.rows_in.max(1) as f64;
+        (per_row(run.time, run.rows_in) + per_row(self.opening, self.opened_rows)) / removed.max(1e-3)
+    }
+
+    fn halve(&mut self) {
+        self.all.halve();
+        self.first.halve();
+        self.opening /= 2;
+        self.opened_rows /= 2;
+    }
+}
+
 /// Measurements are halved beyond this many rows.
 const MEMORY_ROWS: u64 = 1 << 20;
 
 impl Stage {
-    /// The stages of a worker.
-    pub fn all(plans: &[StagePlan]) -> Vec<Self> {
-        let numbered = |(number, plan)| Some(Self { number, ..Self::new(plan)? });
-        plans.iter().enumerate().filter_map(numbered).collect()
-    }
-
     /// One stage; `None` for a join filter that the join didn't provide.
     pub fn new(plan: &StagePlan) -> Option<Self> {
         let (columns, work, can_fail) = match plan {
@@ -158,8 +212,9 @@ impl Stage {
                 (vec![*column], Work::Keys(filter.filter.get()?.clone(), filter.key.clone()), false)
             }
         };
-        let (rows_in, rows_out, time, skipped_morsels) = (0, 0, Duration::ZERO, 0);
-        Some(Self { number: 0, columns, work, can_fail, rows_in, rows_out, time, skipped_morsels })
+        let measured = Measured::default();
+        let (has_run, tried_windows, skipped_morsels) = (false, 0, 0);
+        Some(Self { number: 0, columns, work, can_fail, measured, has_run, tried_windows, skipped_morsels })
     }
 
     /// The rows of a chunk of the stage's columns that are kept, ascending; `None` if all are.
@@ -188,35 +243,117 @@ impl Stage {
         self.skipped_morsels > 0
     }
 
-    /// Adds the cost of a run, including decoding.
-    pub fn measure(&mut self, rows_in: usize, rows_out: usize, time: Duration) {
-        self.rows_in += rows_in as u64;
-        self.rows_out += rows_out as u64;
-        self.time += time;
-        let is_useless = self.rows_out as f64 > FILTER_KEPT_MAX * self.rows_in as f64;
+    /// Adds the cost of a window, including decoding.
+    fn measure(&mut self, run: Run, is_first: bool, morsel_rows: usize) {
+        let measured = &mut self.measured;
+        if std::mem::replace(&mut self.has_run, true) || morsel_rows == 0 {
+            measured.all.add(run);
+            if is_first {
+                measured.first.add(run);
+            }
+        } else {
+            // The first window of a morsel.
+            measured.all.add(Run { time: Duration::ZERO, ..run });
+            measured.opening += run.time;
+            measured.opened_rows += morsel_rows as u64;
+        }
+        let is_useless = measured.all.rows_out as f64 > FILTER_KEPT_MAX * measured.all.rows_in as f64;
         let may_be_given_up = matches!(&self.work, Work::Keys(filter, _) if !filter.gets_better());
-        if may_be_given_up && self.rows_in >= FILTER_TRIAL_ROWS && is_useless {
+        if may_be_given_up && measured.all.rows_in >= FILTER_TRIAL_ROWS && is_useless {
             self.skipped_morsels = FILTER_RETRY_MORSELS;
-            (self.rows_in, self.rows_out, self.time) = (0, 0, Duration::ZERO);
-        } else if self.rows_in > MEMORY_ROWS {
-            (self.rows_in, self.rows_out, self.time) = (self.rows_in / 2, self.rows_out / 2, self.time / 2);
+            *measured = Measured::default();
+        } else if measured.all.rows_in > MEMORY_ROWS {
+            measured.halve();
         }
     }
 
-    /// Nanoseconds per removed row.
-    fn rank(&self) -> f64 {
-        let removed = (self.rows_in - self.rows_out) as f64;
-        self.time.as_nanos() as f64 / removed.max(1e-3 * self.rows_in as f64).max(1e-9)
+    fn is_movable(&self) -> bool {
+        !self.can_fail && !self.is_skipped()
     }
 }
 
-/// Puts stages into the best order known, at the start of a morsel.
-pub fn reorder(stages: &mut [Stage]) {
-    for stage in stages.iter_mut() {
-        stage.skipped_morsels = stage.skipped_morsels.saturating_sub(1);
+/// A worker's stages, in the order in which they run.
+///
+/// ```text
+///   morsel 0: initial order ─► 1: trial, then by rank ─► 2 … 16: by rank ─► 17: trial …
+///                                 each stage first for TRIAL_WINDOWS windows
+/// ```
+pub struct Stages {
+    stages: Vec<Stage>,
+    /// Morsels so far.
+    morsels: u32,
+    /// Rows of the current one; 0 if that isn't known.
+    morsel_rows: usize,
+    is_trial: bool,
+}
+
+impl Stages {
+    /// The stages of a worker.
+    pub fn new(plans: &[StagePlan]) -> Self {
+        let numbered = |(number, plan)| Some(Stage { number, ..Stage::new(plan)? });
+        let stages = plans.iter().enumerate().filter_map(numbered).collect();
+        Self { stages, morsels: 0, morsel_rows: 0, is_trial: false }
     }
-    let is_known = |stage: &Stage| stage.rows_in > 0 || stage.can_fail || stage.is_skipped();
-    if stages.iter().all(is_known) {
-        stages.sort_by(|a, b| a.can_fail.cmp(&b.can_fail).then(a.rank().total_cmp(&b.rank())));
+
+    /// The stages, for readers to try on what represents the rows of the next morsel; in the best order known.
+    pub fn before_morsel(&mut self) -> &mut [Stage] {
+        for stage in &mut self.stages {
+            stage.skipped_morsels = stage.skipped_morsels.saturating_sub(1);
+        }
+        self.sort();
+        &mut self.stages
+    }
+
+    /// Begins a morsel of this many rows, or of an unknown number of them (0).
+    pub fn begin_morsel(&mut self, rows: usize) {
+        self.morsel_rows = rows;
+        self.is_trial = self.morsels % TRIAL_MORSELS == 1;
+        self.morsels += 1;
+        self.stages.iter_mut().for_each(|stage| (stage.has_run, stage.tried_windows) = (false, 0));
+    }
+
+    /// Runs `work` for a window with each stage in turn, which returns the rows before and after it, until no rows are
+    /// left.
+    pub fn run(&mut self, mut work: impl FnMut(&mut Stage) -> Result<(usize, usize)>) -> Result<()> {
+        self.choose_first();
+        let mut is_first = true;
+        for stage in self.stages.iter_mut().filter(|stage| !stage.is_skipped()) {
+            let start = Instant::now();
+            let (rows_in, rows_out) = work(stage)?;
+            let run = Run { rows_in: rows_in as u64, rows_out: rows_out as u64, time: start.elapsed() };
+            stage.measure(run, is_first, self.morsel_rows);
+            is_first = false;
+            if rows_out == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// During a trial, moves a stage to the front that hasn't been there; at its end, sorts them.
+    fn choose_first(&mut self) {
+        if !self.is_trial {
+            return;
+        }
+        let is_untried = |stage: &Stage| stage.is_movable() && stage.tried_windows < TRIAL_WINDOWS;
+        match self.stages.iter().position(is_untried) {
+            Some(at) => {
+                self.stages[..=at].rotate_right(1);
+                self.stages[0].tried_windows += 1;
+            }
+            None => {
+                self.is_trial = false;
+                self.sort();
+            }
+        }
+    }
+
+    /// Puts the stages into the best order known.
+    fn sort(&mut self) {
+        let is_known = |stage: &Stage| stage.measured.all.rows_in > 0 || !stage.is_movable();
+        if self.stages.iter().all(is_known) {
+            let rank = |stage: &Stage| stage.measured.rank();
+            self.stages.sort_by(|a, b| a.can_fail.cmp(&b.can_fail).then(rank(a).total_cmp(&rank(b))));
+        }
     }
 }
