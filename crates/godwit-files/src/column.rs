@@ -99,6 +99,11 @@ impl ColumnReader {
         })
     }
 
+    /// From now on, pages are kept in spare memory: a scan will read them, too.
+    pub(crate) fn keep_pages(&mut self) {
+        self.pages.keep_pages();
+    }
+
     /// Moves on to another part of the same column, keeping the buffers.
     pub(crate) fn reopen(&mut self, part: ColumnPart, dictionary: Arc<SharedDictionary>) -> Result<()> {
         let ColumnPart { file, chunk, decoding, rows } = part;

@@ -231,6 +231,7 @@ fn sample(
     let dictionary = Arc::new(SharedDictionary::default());
     let window = ReadWindow::new(memory)?;
     let mut reader = ColumnReader::new(part, table.range(column), dictionary, &window, memory)?;
+    reader.keep_pages();
     Ok(Some(Sample::of(&reader.read(rows.start, rows.len(), None)?)))
 }
 

@@ -82,6 +82,7 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
             }
             none => none.insert(ColumnReader::new(part, table.range(column), dictionary, &window, memory)?),
         };
+        reader.keep_pages();
         for sampled in picked {
             let (rows, positions) = (&sampled.rows, sampled.positions());
             let values = reader.read(rows.start, rows.len(), Some(&positions))?;

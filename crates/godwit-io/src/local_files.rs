@@ -96,6 +96,21 @@ struct LocalInput {
     bytes: u64,
 }
 
+impl LocalInput {
+    /// Returns true if the system has the byte in memory.
+    #[cfg(target_os = "linux")]
+    fn is_cached(&self, offset: u64) -> bool {
+        let mut byte = [0];
+        let buffers = &mut [io::IoSliceMut::new(&mut byte)];
+        rustix::io::preadv2(&self.file, buffers, offset, rustix::io::ReadWriteFlags::NOWAIT) == Ok(1)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_cached(&self, _offset: u64) -> bool {
+        false
+    }
+}
+
 impl InputFile for LocalInput {
     fn bytes(&self) -> u64 {
         self.bytes
@@ -106,6 +121,10 @@ impl InputFile for LocalInput {
     }
 
     fn will_need(&self, offset: u64, bytes: u64) {
+        // The system would look up each page of the range, which takes a tenth as long as reading them.
+        if bytes == 0 || self.is_cached(offset) && self.is_cached(offset + bytes - 1) {
+            return;
+        }
         let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
     }
 }

@@ -16,7 +16,6 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::config::{BUFFER_STEP_BYTES, LARGE_PAGE_BYTES, WINDOW_KEPT_BYTES_MAX};
 use crate::file::FileBytes;
-use crate::page::{Codec, PageHeader};
 
 /// Memory of a decompressed page, counted as long as it exists.
 pub(crate) struct PageBuffer {
@@ -73,25 +72,12 @@ pub(super) enum PageRoom {
 }
 
 impl PageRoom {
-    /// Returns room for the page at `offset` of `file`, in `cache` if it is kept, otherwise in `memory`.
-    pub(super) fn new(
-        file: &FileBytes,
-        offset: u64,
-        header: &PageHeader,
-        codec: &Codec,
-        spare: &mut SpareBuffers,
-        memory: &BufferManager,
-        cache: &BufferManager,
-    ) -> Result<Self> {
-        if let Some(room) = file.pages().room(offset, header, codec, cache)? {
-            return Ok(PageRoom::Cached(room));
-        }
-        let bytes = header.uncompressed_bytes;
-        let room = match bytes < LARGE_PAGE_BYTES {
+    /// Returns room for a page that isn't kept.
+    pub(super) fn new(bytes: usize, spare: &mut SpareBuffers, memory: &BufferManager) -> Result<Self> {
+        match bytes < LARGE_PAGE_BYTES {
             true => PageBuffer::take(spare, bytes, memory).map(PageRoom::Buffer),
             false => memory.unfilled_page(bytes, MemoryTag::Reader).map(PageRoom::Large),
-        };
-        room.map_err(|error| error.context(file.path().display()))
+        }
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {

@@ -3,7 +3,8 @@
 //! Decompression is about half of the work of a scan, so later queries on a column find its pages ready. Keeping a page
 //! costs about as much again as decompressing it once with a fast codec, since it takes memory that the process hasn't
 //! touched yet. So every page is kept when it is read for the second time. On first reading, while there is plenty of
-//! memory, pages of slow codecs are kept, and [one in a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass over a
+//! memory, pages are kept of which a sample is read, since the scan will follow, and those of slow codecs; and
+//! [one in a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass over a
 //! large file costs little and evicts nothing. The pool drops cached pages before it spills anything.
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, CachedPage, PinnedPage, UnfilledPage};
 use parking_lot::Mutex;
 
-use super::{Codec, PageHeader};
+use super::PageHeader;
 
 /// Smaller pages decompress in less time than it takes to map memory for them.
 const PAGE_BYTES_MIN: usize = 32 * 1024;
@@ -84,12 +85,13 @@ impl PageCache {
             })
     }
 
-    /// Returns room for the page at `offset`, if it is worth caching and there is memory to spare.
+    /// Returns room for the page at `offset`, if it is worth caching and there is memory to spare. With `at_once`, that
+    /// is so on its first reading if there is plenty of memory.
     pub(super) fn room(
         &self,
         offset: u64,
         header: &PageHeader,
-        codec: &Codec,
+        at_once: bool,
         memory: &BufferManager,
     ) -> Result<Option<UnfilledPage>> {
         let is_usual = |bytes: usize| bytes >= PAGE_BYTES_MIN && bytes as u64 <= memory.memory_limit() / PAGE_SHARE_MIN;
@@ -101,7 +103,7 @@ impl PageCache {
             (pages.len(), pages.insert(offset, Entry::Seen).is_none())
         };
         let is_plenty = || memory.available_bytes() >= memory.memory_limit() / 2;
-        let is_kept_at_once = || (codec.is_slow() || pages_seen % KEPT_AT_ONCE_ONE_IN == 0) && is_plenty();
+        let is_kept_at_once = || (at_once || pages_seen % KEPT_AT_ONCE_ONE_IN == 0) && is_plenty();
         if is_first && !is_kept_at_once() {
             return Ok(None);
         }
@@ -133,7 +135,7 @@ mod tests {
             compressed_bytes: BYTES,
             uncompressed_bytes: BYTES,
         };
-        if let Some(mut room) = cache.room(offset, &header, &Codec::Lz4Raw, memory).unwrap() {
+        if let Some(mut room) = cache.room(offset, &header, false, memory).unwrap() {
             room.as_mut_slice().fill(1);
             drop(cache.keep(offset, header, room));
         }

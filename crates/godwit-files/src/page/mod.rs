@@ -88,6 +88,8 @@ pub(crate) struct PageReader {
     /// A page that was decompressed along with the one before it.
     ahead: Option<Page>,
     spare: SpareBuffers,
+    /// Whether pages are kept at once.
+    keeps_pages: bool,
     memory: BufferManager,
     /// Allocates the column's cached pages.
     cache: BufferManager,
@@ -118,12 +120,18 @@ impl PageReader {
             next_page: 0,
             ahead: None,
             spare: SpareBuffers::default(),
+            keeps_pages: false,
             memory: memory.clone(),
             cache: memory.clone(),
             reads: ColumnReads::default(),
         };
         reader.turn_to(rows);
         Ok(reader)
+    }
+
+    /// From now on, pages are kept in spare memory: they will be read again soon.
+    pub(crate) fn keep_pages(&mut self) {
+        self.keeps_pages = true;
     }
 
     /// Switches to another chunk, keeping the buffers.
@@ -299,11 +307,8 @@ impl PageReader {
             }
         }
         let [(first, first_stored), (second, second_stored)] = headers[..] else { return Ok(None) };
-        let Self { file, codec, spare, memory, cache, .. } = self;
-        let mut rooms = [
-            PageRoom::new(file, spans[0].offset, &first, codec, spare, memory, cache)?,
-            PageRoom::new(file, spans[1].offset, &second, codec, spare, memory, cache)?,
-        ];
+        let mut rooms = [self.room(spans[0].offset, &first)?, self.room(spans[1].offset, &second)?];
+        let Self { file, codec, .. } = self;
         let [first_room, second_room] = &mut rooms;
         let parts = (
             compressed_part(&first, first_stored, first_room.as_mut_slice()),
@@ -399,12 +404,22 @@ impl PageReader {
         let mut window = window.lock();
         let seen = self.fetch(&mut window, offset + header_bytes as u64, header.compressed_bytes)?;
         let stored = &seen[..header.compressed_bytes];
-        let Self { file, codec, spare, memory, cache, .. } = self;
-        let mut room = PageRoom::new(file, offset, &header, codec, spare, memory, cache)?;
+        let mut room = self.room(offset, &header)?;
+        let Self { file, codec, .. } = self;
         decompress(codec, &header, stored, room.as_mut_slice()).map_err(|error| file.corrupt(error.message()))?;
         window.trim();
         self.reads.pages += 1;
         Ok(Page::new(file, offset, header, room, first_row))
+    }
+
+    /// Returns room for the page at `offset`: in the cache if it is kept there.
+    fn room(&mut self, offset: u64, header: &PageHeader) -> Result<PageRoom> {
+        let Self { file, codec, keeps_pages, cache, .. } = self;
+        match file.pages().room(offset, header, *keeps_pages || codec.is_slow(), cache)? {
+            Some(room) => Ok(PageRoom::Cached(room)),
+            None => PageRoom::new(header.uncompressed_bytes, &mut self.spare, &self.memory)
+                .map_err(|error| error.context(self.file.path().display())),
+        }
     }
 
     /// Returns at least `bytes` bytes from `offset`.

@@ -26,6 +26,9 @@ const CACHED_BYTES: f64 = 1_048_576.0;
 /// Factor by which a probe or a build costs more when the table is much larger than the cache: one miss per row.
 const MISS_FACTOR: f64 = 3.0;
 
+/// Rows of a build side beyond which it has no filter, as that would be too large for a cache.
+const FILTER_ROWS_MAX: f64 = 8_000_000.0;
+
 /// Bytes of a hash table entry beyond the row.
 const ENTRY_BYTES: f64 = 16.0;
 
@@ -59,13 +62,19 @@ impl Estimate {
 
     /// Returns the inner join of two sets into `rows`, with the given build side.
     pub(super) fn of_join(probe: &Self, build: &Self, rows: f64, has_key: bool) -> Self {
+        // The filter of the build side drops most rows that have no match before they are looked up.
+        let has_filter = has_key && build.rows <= FILTER_ROWS_MAX;
+        let looked_up = if has_filter { probe.rows.min(rows) } else { probe.rows };
+        Self::of_probes(probe, looked_up, build, rows, has_key)
+    }
+
+    /// Returns the join into `rows`, for which this many rows of the probe side are looked up.
+    fn of_probes(probe: &Self, looked_up: f64, build: &Self, rows: f64, has_key: bool) -> Self {
         let build_rows = build.rows.max(build.rows_to_fear());
         let table_bytes = build_rows * (build.row_bytes + ENTRY_BYTES);
         let misses = (table_bytes / CACHED_BYTES).log2().clamp(0.0, 4.0) / 4.0;
         let extra = misses * (MISS_FACTOR - 1.0);
         let compared = if has_key { 0.0 } else { probe.rows * build.rows * COMPARED_PAIR };
-        // The filter of the build side drops most rows that have no match before they are looked up; it fits a cache.
-        let looked_up = if has_key { probe.rows.min(rows) } else { probe.rows };
         let work =
             probe.rows + looked_up * extra + build_rows * BUILD_ROW * (1.0 + extra) + compared + rows * OUTPUT_ROW;
         Self {
@@ -80,7 +89,13 @@ impl Estimate {
     pub(super) fn of_operator(operation: Operation, left: &Self, right: &Self, rows: f64) -> Self {
         let is_mirrored = is_clearly_smaller((left.rows, left.row_bytes), (right.rows, right.row_bytes));
         let (probe, build) = if is_mirrored { (right, left) } else { (left, right) };
-        let both = Self::of_join(probe, build, rows, true);
+        let both = match operation {
+            // Rows without a match are the result.
+            Operation::Anti if !is_mirrored => Self::of_probes(probe, probe.rows, build, rows, true),
+            Operation::Left | Operation::Full | Operation::Semi | Operation::Anti => {
+                Self::of_join(probe, build, rows, true)
+            }
+        };
         match operation {
             Operation::Left | Operation::Full => both,
             Operation::Semi | Operation::Anti => Self { row_bytes: left.row_bytes, ..both },

@@ -82,7 +82,10 @@ fn is_widening(from: &SqlType, to: &SqlType) -> bool {
             to_range.0 <= from_range.0 && from_range.1 <= to_range.1
         }
         (_, None) => match (from.decimal_digits(), to.decimal_digits()) {
-            (Some(from), Some(to)) => from.0 - from.1 <= to.0 - to.1 && from.1 <= to.1,
+            // HUGEINT has values of 39 digits.
+            (Some(digits), Some(to)) if from.integer_bits() != Some(128) => {
+                digits.0 - digits.1 <= to.0 - to.1 && digits.1 <= to.1
+            }
             _ => false,
         },
         _ => false,

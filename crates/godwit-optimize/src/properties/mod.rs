@@ -13,7 +13,7 @@
 //! | [`Equivalences`] | columns and constants that conditions make equal |
 //! | [`Ranges`] | proven bounds of integer-like columns |
 //! | [`rejects_nulls`] | whether a condition isn't TRUE if some columns are NULL |
-//! | [`effects`] | whether it is volatile, and how costly |
+//! | [`effects`] | whether it is volatile, whether it may fail, and how costly it is |
 
 pub mod effects;
 mod equivalences;

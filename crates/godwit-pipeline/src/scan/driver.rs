@@ -10,7 +10,8 @@
 //!            read the other columns for the rows that are left ──▶ chunk
 //! ```
 //!
-//! A window with no rows left costs only the columns of the first stages. These are reordered by their measured costs.
+//! A window with no rows left costs only the columns of the first stages. Stages are reordered by their measured costs,
+//! within a morsel, too.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -351,8 +352,9 @@ impl<T: Readable> ScanWorker<T> {
             self.scan.morsels_refuted.fetch_add(1, Ordering::Relaxed);
             self.counts.rows += morsel.rows as u64;
             self.scan.rows_filtered.fetch_add(morsel.rows as u64, Ordering::Relaxed);
+        } else {
+            self.stages.begin_morsel(morsel.rows);
         }
-        self.stages.begin_morsel(morsel.rows);
         self.morsel_rows = Some(morsel.rows);
         Ok(true)
     }

@@ -6,7 +6,7 @@
 //! can't cause an error. Filters from joins may be skipped: one that keeps nearly everything is suspended for a while.
 //!
 //! What a stage costs hardly depends on how many rows earlier ones left to it: pages are decompressed, and runs decoded,
-//! as a whole. So one that came late would look expensive, and would have to stay there. Hence now and then each stage
+//! as a whole. So one that came late would look expensive, and would stay there. Hence now and then each stage
 //! has a few windows in which it is the first ([`Stages`]).
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use godwit_common::Result;
 use godwit_expression::{Expression, Predicate, PredicateWorker};
-use godwit_vector::{Chunk, ColumnType, RowType};
+use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, RowType};
 
 use super::{Condition, Conjunct};
 use crate::{KeyFilter, ScanFilter};
@@ -28,11 +28,15 @@ const FILTER_TRIAL_ROWS: u64 = 20_000;
 /// Number of morsels after which a suspended join filter is tried again: data may be clustered.
 const FILTER_RETRY_MORSELS: u32 = 16;
 
-/// Windows in which each stage is the first during a trial: one may open pages.
+/// Windows in which each stage is the first during a trial: in the first of them it may have to open pages.
 const TRIAL_WINDOWS: u32 = 2;
 
-/// A trial takes place in one morsel of this many, from the second on: a scan of a single one isn't worth it.
+/// One morsel in this many has a trial, beginning with the second: a scan of a single morsel isn't worth it.
 const TRIAL_MORSELS: u32 = 16;
+
+/// A stage that is expected to take longer than this for all rows of a window isn't tried, as is one that never got a
+/// row: it is where it belongs.
+const TRIAL_TIME_MAX: Duration = Duration::from_millis(1);
 
 /// The plan of a stage, shared by the workers.
 pub enum StagePlan {
@@ -267,6 +271,12 @@ impl Stage {
         }
     }
 
+    fn can_be_tried(&self) -> bool {
+        let Run { rows_in, time, .. } = self.measured.all;
+        let of_window = time.as_secs_f64() * CHUNK_ROWS as f64 / rows_in as f64;
+        self.is_movable() && rows_in > 0 && of_window <= TRIAL_TIME_MAX.as_secs_f64()
+    }
+
     fn is_movable(&self) -> bool {
         !self.can_fail && !self.is_skipped()
     }
@@ -335,7 +345,7 @@ impl Stages {
         if !self.is_trial {
             return;
         }
-        let is_untried = |stage: &Stage| stage.is_movable() && stage.tried_windows < TRIAL_WINDOWS;
+        let is_untried = |stage: &Stage| stage.can_be_tried() && stage.tried_windows < TRIAL_WINDOWS;
         match self.stages.iter().position(is_untried) {
             Some(at) => {
                 self.stages[..=at].rotate_right(1);

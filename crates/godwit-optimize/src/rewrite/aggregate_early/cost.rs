@@ -1,7 +1,7 @@
 //! Whether aggregating early pays.
 //!
-//! Costs are in probes of a join, for a row; they are rough, and only differences by a quarter count. The number of groups
-//! is that of independent keys: expecting too few of them costs more than missing a chance.
+//! The unit of cost is one probe of a join. Costs are rough: differences of less than a quarter don't count. The number of
+//! groups is that of independent keys: expecting too few of them costs more than missing a chance.
 
 use godwit_plan::{Aggregate, AggregateCall, ColumnSet, Comparison, Expr, ExprKind, Join, JoinKind, NodeId};
 use godwit_types::SqlType;
@@ -82,7 +82,8 @@ impl Candidate {
 /// Returns the cost of aggregating a row.
 fn cost_of_row<'e, T>(keys: impl Iterator<Item = &'e Expr>, calls: &[(T, AggregateCall)]) -> f64 {
     let of_key = |key: &Expr| {
-        let own = if key.ty == SqlType::Varchar { TEXT_KEY } else { KEY };
+        let is_string = matches!(key.ty, SqlType::Varchar | SqlType::Blob | SqlType::Uuid);
+        let own = if is_string { TEXT_KEY } else { KEY };
         own + weight(key) as f64 * OPERATION
     };
     let of_call = |(_, call): &(T, AggregateCall)| (1 + call.exprs().map(weight).sum::<usize>()) as f64 * OPERATION;

@@ -19,7 +19,7 @@
 //!
 //! Whether it pays is estimated in [`cost`]. Only what can't fail is computed for rows that may have no match.
 //!
-//! Bound: one walk, and for each aggregation one down its joins.
+//! Bound: one walk, and for each aggregation one down its joins, at each of which its calls are split.
 
 mod cost;
 mod split;
@@ -28,6 +28,7 @@ use std::collections::HashMap;
 
 use godwit_common::Result;
 use godwit_plan::{Aggregate, ColumnSet, Expr, Join, JoinKind, Node, NodeId, Plan, Project};
+use godwit_types::SqlType;
 
 pub(crate) use self::cost::Worth;
 use self::cost::{Candidate, passes_filters};
@@ -49,7 +50,8 @@ pub(crate) fn aggregate_early(plan: &mut Plan, context: &mut Context<'_>, worth:
     bottom_up(plan, check, &mut |plan, id| {
         let Node::Aggregate(aggregate) = plan.node(id) else { return Ok(id) };
         let is_above_join = matches!(plan.node(aggregate.input), Node::Join(_) | Node::Filter { .. });
-        if !is_above_join || aggregate.keys.is_empty() || !is_plain(plan.node(id)) {
+        // Without aggregates, a limit above may stop the executor at the first groups.
+        if !is_above_join || aggregate.keys.is_empty() || aggregate.aggregates.is_empty() || !is_plain(plan.node(id)) {
             return Ok(id);
         }
         let aggregate = aggregate.clone();
@@ -63,7 +65,16 @@ pub(crate) fn aggregate_early(plan: &mut Plan, context: &mut Context<'_>, worth:
     })
 }
 
-/// Returns true if the node's expressions may be evaluated for groups of rows instead of each row.
+/// Returns true for types whose equal values are indistinguishable: not floats (`0.0`, `-0.0`), nor intervals (a month,
+/// 30 days).
+fn is_exact(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Varchar | SqlType::Blob | SqlType::Boolean | SqlType::Uuid | SqlType::Enum(_) => true,
+        _ => ty.is_integer() || ty.is_decimal() || ty.is_datetime(),
+    }
+}
+
+/// Returns true if the node's expressions may be evaluated for groups of rows instead of for each row.
 fn is_plain(node: &Node) -> bool {
     let mut has_subquery = false;
     node.for_each_expr(&mut |expr| has_subquery |= expr.has_subquery());
@@ -83,6 +94,8 @@ struct Early {
     above: Vec<NodeId>,
     /// The side of the lowest of these whose rows are aggregated.
     side: NodeId,
+    /// The expected number of groups.
+    groups: f64,
     /// The side's columns that are still needed.
     keys: Vec<Expr>,
     /// The aggregates.
@@ -111,14 +124,14 @@ impl Path<'_> {
             above.push(id);
             let rows = self.estimates.rows(plan, below);
             candidate.rows = if is_filtered { rows.min(candidate.rows) } else { rows };
-            // What is right below a filter may be looking for its conditions.
+            // The node right below a filter may make use of its conditions.
             if matches!(plan.node(id), Node::Join(_)) {
                 candidate.rows_joined += candidate.rows;
                 candidate.joins += 1.0;
-                if let Some((gain, keys, split)) = self.early(plan, context, below, &used, candidate)
+                if let Some((gain, groups, keys, split)) = self.early(plan, context, below, &used, candidate)
                     && best.as_ref().is_none_or(|(most, _)| gain > *most)
                 {
-                    best = Some((gain, Early { above: above.clone(), side: below, keys, split }));
+                    best = Some((gain, Early { above: above.clone(), side: below, groups, keys, split }));
                 }
             }
             id = below;
@@ -136,7 +149,7 @@ impl Path<'_> {
         having.max_by(|&a, &b| self.estimates.rows(plan, a).total_cmp(&self.estimates.rows(plan, b)))
     }
 
-    /// Returns (gain, keys, aggregates) of a side, if it is worth it. `used` are the columns that the nodes above use.
+    /// Returns (gain, groups, keys, aggregates) of a side, if it is worth it. `used` are the columns that the nodes above use.
     fn early(
         &self,
         plan: &mut Plan,
@@ -144,33 +157,39 @@ impl Path<'_> {
         side: NodeId,
         used: &ColumnSet,
         candidate: Candidate,
-    ) -> Option<(f64, Vec<Expr>, Split)> {
+    ) -> Option<(f64, f64, Vec<Expr>, Split)> {
         if candidate.rows < self.worth.rows_min {
             return None;
         }
         let outputs = context.properties.outputs(plan, side);
         let split = Split::of(plan, context.functions, self.aggregate, &outputs)?;
         let used = used.union(&split.used_above()).intersection(&outputs);
+        if context.properties.is_unique(plan, side, &used) {
+            return None;
+        }
         let nullable = context.properties.nullable(plan, side);
         let keys: Vec<Expr> = used.iter().map(|id| column(plan, id, nullable.contains(id))).collect();
-        if keys.is_empty() {
+        if keys.is_empty() || !keys.iter().all(|key| is_exact(&key.ty)) {
             return None;
         }
         let share = candidate.rows / self.estimates.rows(plan, side).max(1.0);
         let groups = self.estimates.groups_of_independent(plan, side, &keys) * share;
         let gain = candidate.gain(self.worth, groups, self.aggregate, &keys, &split)?;
-        Some((gain, keys, split))
+        Some((gain, groups, keys, split))
     }
 
     /// Builds the aggregation over the joins of groups.
     fn rebuild(&self, plan: &mut Plan, early: Early) -> NodeId {
-        let Early { above, side, keys, split } = early;
+        let Early { above, side, groups, keys, split } = early;
         let keys = keys.into_iter().map(|key| (key.as_column().expect("keys are columns"), key)).collect();
         let partial = Aggregate { input: side, keys, sets: None, grouping_id: None, aggregates: split.partial };
-        let mut below = (side, plan.add(Node::Aggregate(partial)));
+        let partial = plan.add(Node::Aggregate(partial));
+        // Estimates of nodes take keys to be related.
+        let factor = (groups / self.estimates.rows(plan, partial).max(1.0)).max(1.0);
+        let mut below = (side, partial);
         for id in above.into_iter().rev() {
             let same = replace_below(plan, id, &HashMap::from([below]));
-            below = (id, self.with_small_build_side(plan, same));
+            below = (id, self.with_small_build_side(plan, same, factor));
         }
         let of_groups = Aggregate { input: below.1, aggregates: split.of_groups, ..self.aggregate.clone() };
         let of_groups = plan.add(Node::Aggregate(of_groups));
@@ -182,12 +201,13 @@ impl Path<'_> {
     }
 
     /// Swaps the sides of an inner join whose probe side has become far smaller, unless the build side spares it rows.
-    fn with_small_build_side(&self, plan: &mut Plan, id: NodeId) -> NodeId {
+    /// There may be `factor` times as many rows on the probe side as its estimate says.
+    fn with_small_build_side(&self, plan: &mut Plan, id: NodeId, factor: f64) -> NodeId {
         match plan.node(id) {
             Node::Join(join) if join.kind == JoinKind::Inner => {
                 let rows = |node| self.estimates.rows(plan, node);
                 let (left, right) = (rows(join.left), rows(join.right));
-                if left * SMALLER_MIN > right || rows(id) * SPARED_MIN < left {
+                if left * factor * SMALLER_MIN > right || rows(id) * SPARED_MIN < left {
                     return id;
                 }
                 let swapped = Join { left: join.right, right: join.left, ..join.clone() };

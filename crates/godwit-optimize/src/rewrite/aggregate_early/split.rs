@@ -10,9 +10,13 @@
 //! | `sum(CASE WHEN c THEN 1 ELSE 0 END)` | `p := count(*)` | `sum(CASE WHEN c THEN p ELSE 0 END)` |
 //! | `sum(x) FILTER (WHERE c)` | `p := sum(x)` | `sum(p) FILTER (WHERE c)` |
 //!
-//! The last three stand for all aggregates whose value a condition `c` chooses that isn't known to the rows: its columns
-//! become keys of the first step, so that it is the same for all rows of a group.
+//! The last three stand for all aggregates whose value is chosen by a condition `c` that has columns which the rows don't
+//! have. Those of its columns that they do have become keys of the first step, so that it is the same for all rows of a
+//! group.
 
+use std::collections::HashMap;
+
+use godwit_common::Span;
 use godwit_plan::{
     Aggregate, AggregateCall, ArgumentType, Arithmetic, ColumnId, ColumnSet, Expr, ExprKind, FunctionRegistry, Plan,
 };
@@ -66,10 +70,11 @@ fn add_value_columns(value: &Expr, columns: &mut ColumnSet) {
     }
 }
 
-/// Returns true for aggregates in which neither the order nor the number of equal rows matters but to their sum.
+/// Returns true for aggregates that can be computed from those of parts of the rows, in any order.
 fn has_two_steps(call: &AggregateCall) -> bool {
-    let is_plain = !call.distinct && call.order_by.is_empty() && !call.ignore_nulls;
-    is_plain
+    !call.distinct
+        && call.order_by.is_empty()
+        && !call.ignore_nulls
         && match (&*call.function.name, &call.args[..]) {
             ("count", [] | [_]) => true,
             ("sum", [value]) => has_sum(&value.ty),
@@ -127,13 +132,13 @@ impl Split {
         aggregate: &Aggregate,
         columns: &ColumnSet,
     ) -> Option<Self> {
-        let split = Self { partial: Vec::new(), of_groups: Vec::new(), values: Vec::new() };
-        let mut splitter = Splitter { plan, functions, columns, split };
+        let mut splitter =
+            Splitter { plan, functions, columns, partial: Calls::default(), of_groups: Calls::default() };
+        let mut values = Vec::with_capacity(aggregate.aggregates.len());
         for (id, call) in &aggregate.aggregates {
-            let value = splitter.call(call)?;
-            splitter.split.values.push((*id, value));
+            values.push((*id, splitter.call(call)?));
         }
-        Some(splitter.split)
+        Some(Self { partial: splitter.partial.calls, of_groups: splitter.of_groups.calls, values })
     }
 
     /// Returns the columns that the aggregates of groups use.
@@ -151,7 +156,29 @@ struct Splitter<'a> {
     functions: &'a dyn FunctionRegistry,
     /// The columns of the rows.
     columns: &'a ColumnSet,
-    split: Split,
+    partial: Calls,
+    of_groups: Calls,
+}
+
+/// Calls, each once.
+#[derive(Default)]
+struct Calls {
+    calls: Vec<(ColumnId, AggregateCall)>,
+    columns: HashMap<AggregateCall, ColumnId>,
+}
+
+impl Calls {
+    /// Adds a call, unless there is the same already, and returns its column.
+    fn add(&mut self, plan: &mut Plan, name: &str, call: AggregateCall) -> Expr {
+        // Equal calls differ in their spans only.
+        let call = AggregateCall { span: Span::NONE, ..call };
+        let id = *self.columns.entry(call).or_insert_with_key(|call| {
+            let id = plan.add_column(name, call.ty.clone(), call.nullable);
+            self.calls.push((id, call.clone()));
+            id
+        });
+        column(plan, id, plan.column(id).nullable)
+    }
 }
 
 impl Splitter<'_> {
@@ -186,34 +213,31 @@ impl Splitter<'_> {
 
     /// Adds a call over groups, and returns its value.
     fn merged(&mut self, measure: Measure, call: &AggregateCall) -> Option<Expr> {
-        let (below, above) = match call.filter.clone() {
-            Some(filter) if filter.columns().is_subset(self.columns) && never_fails(&filter) => (Some(filter), None),
-            filter => (None, filter),
-        };
+        // Where a condition of the other side chooses, some groups would have a value though the filter left no rows.
+        let are_known = call.args.iter().chain(&call.filter).all(|expr| self.is_known(expr));
+        let (below, above) = if are_known { (call.filter.clone(), None) } else { (None, call.filter.clone()) };
         let of_rows = AggregateCall { filter: below, ..call.clone() };
         let part = match call.args.first() {
             Some(value) => self.part(measure, &of_rows, value)?,
             None => self.partial(&of_rows, Vec::new()),
         };
-        let ty = part.ty.clone();
         let function = match measure {
             Measure::Count | Measure::Sum => self.found("sum", vec![part.clone()])?.function,
             Measure::Pick => call.function.clone(),
         };
-        let of_groups =
-            AggregateCall { function, args: vec![part], filter: above, ty: ty.clone(), nullable: true, ..call.clone() };
-        let known = self.split.of_groups.iter().find(|(_, known)| *known == of_groups).map(|&(id, _)| id);
-        let id = known.unwrap_or_else(|| {
-            let id = self.plan.add_column(&*of_groups.function.name, ty, true);
-            self.split.of_groups.push((id, of_groups));
-            id
-        });
-        Some(column(self.plan, id, true))
+        let (ty, name) = (part.ty.clone(), function.name.clone());
+        let of_groups = AggregateCall { function, args: vec![part], filter: above, ty, nullable: true, ..call.clone() };
+        Some(self.of_groups.add(self.plan, &name, of_groups))
+    }
+
+    /// Returns true for what can be computed for each row, whether or not it has a match.
+    fn is_known(&self, expr: &Expr) -> bool {
+        expr.columns().is_subset(self.columns) && never_fails(expr)
     }
 
     /// Returns the measure of a value in a group of rows, as an expression over the group. `call` measures a column.
     fn part(&mut self, measure: Measure, call: &AggregateCall, value: &Expr) -> Option<Expr> {
-        if value.columns().is_subset(self.columns) && never_fails(value) {
+        if self.is_known(value) {
             return Some(self.partial(call, vec![value.clone()]));
         }
         let (branches, otherwise) = choice(value)?;
@@ -247,17 +271,10 @@ impl Splitter<'_> {
         Some(self.partial(&AggregateCall { filter: call.filter.clone(), span: call.span, ..count }, Vec::new()))
     }
 
-    /// Adds an aggregate of rows, unless there is the same already, and returns its column.
+    /// Adds an aggregate of rows, and returns its column.
     fn partial(&mut self, call: &AggregateCall, args: Vec<Expr>) -> Expr {
-        let call = AggregateCall { args, ..call.clone() };
-        let known = self.split.partial.iter().find(|(_, known)| *known == call).map(|&(id, _)| id);
-        let nullable = call.nullable;
-        let id = known.unwrap_or_else(|| {
-            let id = self.plan.add_column(format!("{} of rows", call.function.name), call.ty.clone(), nullable);
-            self.split.partial.push((id, call));
-            id
-        });
-        column(self.plan, id, nullable)
+        let name = format!("{} of rows", call.function.name);
+        self.partial.add(self.plan, &name, AggregateCall { args, ..call.clone() })
     }
 
     /// Returns a call of the function of this name.

@@ -131,6 +131,44 @@ fn what_has_no_two_steps_stays() {
 }
 
 #[test]
+fn a_filter_stays_with_a_value_that_the_other_side_chooses() {
+    let mut build = Build::default();
+    let (join, columns) = sold_items(&mut build, JoinKind::Inner, 6);
+    let is_new = equal(&columns[4], &integer(1));
+    let calls = [
+        ("max", vec![chosen(is_new.clone(), integer(5_000), Some(columns[2].clone()))]),
+        ("sum", vec![chosen(is_new.clone(), columns[2].clone(), Some(integer(0)))]),
+        ("sum", vec![chosen(is_new.clone(), integer(1), None)]),
+        ("avg", vec![chosen(is_new, columns[2].clone(), Some(integer(0)))]),
+        ("count", vec![columns[2].clone()]),
+        ("avg", vec![columns[2].clone()]),
+    ];
+    let (root, values) = build.aggregate(join, &[&columns[4]], &calls);
+    let filter = equal(&columns[2], &integer(7));
+    let output: Vec<&Expr> = [&columns[4]].into_iter().chain(&values).collect();
+    let mut plan = build.finish(root, &output);
+    let Node::Aggregate(mut aggregate) = plan.node(root).clone() else { unreachable!() };
+    aggregate.aggregates.iter_mut().for_each(|(_, call)| call.filter = Some(filter.clone()));
+    plan.root = Some(plan.add(Node::Aggregate(aggregate)));
+    let text = early(&plan, Worth::ALWAYS);
+    assert!(text.contains("Aggregate by [item, price]"), "{text}");
+}
+
+#[test]
+fn rows_whose_keys_differ_though_they_are_equal_stay_apart() {
+    let mut build = Build::default();
+    let row = |at: i128| vec![Value::Float(if at % 2 == 0 { 0.0 } else { -0.0 }), Value::Integer(at)];
+    let columns = [("f", SqlType::Double), ("v", SqlType::Integer)];
+    let (s, left) = build.scan(MemoryTable::new("s", &columns, (0..40).map(row).collect()));
+    let row = |at: i128| vec![Value::Float(at as f64)];
+    let (d, right) = build.scan(MemoryTable::new("d", &[("j", SqlType::Double)], (0..4).map(row).collect()));
+    let join = build.join(JoinKind::Inner, s, d, vec![equal(&left[0], &right[0])]);
+    let (root, values) = build.aggregate(join, &[&right[0]], &[("sum", vec![left[1].clone()])]);
+    let plan = build.finish(root, &[&values[0]]);
+    assert!(!early(&plan, Worth::ALWAYS).contains("of rows"));
+}
+
+#[test]
 fn it_must_be_worth_it() {
     let plan = by_brand(JoinKind::Inner, |c| vec![("sum", vec![c[2].clone()])]);
     assert!(early(&plan, Worth { rows_min: 30.0, ..Worth::ALWAYS }).contains("of rows"));
