@@ -1,5 +1,6 @@
 //! Short tasks on several threads at once.
 
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -24,17 +25,21 @@ pub fn at_once<T: Sync, R: Send>(tasks: &[T], threads: usize, run: impl Fn(&T) -
         }
     };
     thread::scope(|scope| {
+        let mut helpers = Vec::new();
         for _ in 1..threads.min(tasks.len()) {
             let interrupt = current_interrupt();
             let help = || match interrupt {
                 Some(interrupt) => interruptible(interrupt, work),
                 None => work(),
             };
-            if thread::Builder::new().name("godwit-helper".to_owned()).spawn_scoped(scope, help).is_err() {
-                break;
+            match thread::Builder::new().name("godwit-helper".to_owned()).spawn_scoped(scope, help) {
+                Ok(helper) => helpers.push(helper),
+                Err(_) => break,
             }
         }
         work();
+        // The scope would panic with a message of its own.
+        helpers.into_iter().filter_map(|helper| helper.join().err()).for_each(|panic| resume_unwind(panic));
     });
     let result = |result: Mutex<Option<R>>| result.into_inner().ok().flatten().expect("all tasks have run");
     results.into_iter().map(result).collect()
@@ -60,6 +65,16 @@ mod tests {
         let waits = || at_once(&[(); 20], 4, |()| check_interrupt().is_err());
         assert_eq!(interruptible(Arc::new(Stopped), waits), [true; 20]);
         assert_eq!(waits(), [false; 20]);
+    }
+
+    #[test]
+    fn a_panic_keeps_its_message() {
+        for panicking in 0..8 {
+            let tasks: Vec<usize> = (0..8).collect();
+            let run = || at_once(&tasks, 4, |&task| assert!(task != panicking, "task {task} is wrong"));
+            let panic = std::panic::catch_unwind(run).unwrap_err();
+            assert_eq!(panic.downcast_ref::<String>(), Some(&format!("task {panicking} is wrong")));
+        }
     }
 
     #[test]
