@@ -5,12 +5,14 @@
 //! which then has to find it again while the page is cleared: 5 ms were observed, where small pages, which the kernel
 //! keeps at hand, took 0.7. There is no way to ask which is the case, so it is measured: after some memory in small
 //! pages, one huge page is touched and timed; if that was slow, memory comes in small pages until [`PROBE_GROWTH`]
-//! times as much has been taken. A process that has taken [`YOUNG_BYTES`] will probably run for long, and reuses what
-//! it gave back: it gets huge pages.
+//! times as much has been taken, or [`PROBE_BYTES_MAX`] more.
 //!
 //! ```text
 //!   small ──[next probe is reached]──► huge ──[a first touch was slow]──► small, the next probe is farther away
 //! ```
+//!
+//! Mappings of their own, such as hash tables, are on huge pages once a process has taken [`YOUNG_BYTES`]: it will
+//! probably run for long, and random lookups gain most from them.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -25,8 +27,13 @@ const SMALL_BYTES: u64 = 8 << 20;
 /// The factor between one probe and the next: a probe costs little compared with the small pages before it.
 const PROBE_GROWTH: u64 = 4;
 
-/// Memory that a process takes before probing ends. With continued probing, repeated TPC-H joins took up to 1.4 times
-/// as long: a slow probe switched to small pages where huge ones would have been fast.
+/// Memory in small pages after a slow probe, at most: one touch of 5 ms among 32 MiB, which take 11 in small pages.
+/// Without end (until a process had taken 256 MiB, and only huge pages from then on), second runs of TPC-H's queries at
+/// scale factor 10, which keep a gigabyte of pages, took up to 1.6 times as long as first ones.
+const PROBE_BYTES_MAX: u64 = 32 << 20;
+
+/// Memory that a process takes before all of its large mappings are on huge pages. With probes for them, too, repeated
+/// TPC-H joins took up to 1.4 times as long: a slow one switched to small pages where huge ones would have been fast.
 const YOUNG_BYTES: u64 = 256 << 20;
 
 /// A first touch that takes longer than this counts as slow: small pages would have taken no longer.
@@ -54,21 +61,23 @@ impl HugePages {
     /// in use.
     pub(crate) unsafe fn prepare(&self, start: NonNull<u8>, bytes: usize) -> bool {
         let prepared = self.prepared_bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
-        if prepared < self.probe_at_bytes.load(Relaxed) {
+        let is_settled = prepared > YOUNG_BYTES && bytes > HUGE_PAGE_BYTES;
+        if !is_settled && prepared < self.probe_at_bytes.load(Relaxed) {
             // SAFETY: the caller's promise.
             unsafe { advise_huge(start, bytes, false) };
             return false;
         }
         // SAFETY: the caller's promise.
         unsafe { advise_huge(start, bytes, true) };
-        if prepared > YOUNG_BYTES {
+        if is_settled {
             return true;
         }
         let touched = Instant::now();
         // SAFETY: mapped for writing, and not in use.
         unsafe { start.write_volatile(0) };
         if touched.elapsed() > SLOW_TOUCH {
-            self.probe_at_bytes.store((prepared * PROBE_GROWTH).min(YOUNG_BYTES), Relaxed);
+            let next = (prepared * PROBE_GROWTH).min(prepared + PROBE_BYTES_MAX);
+            self.probe_at_bytes.store(next, Relaxed);
             // SAFETY: the rest of the range.
             unsafe { advise_huge(start.add(HUGE_PAGE_BYTES), bytes - HUGE_PAGE_BYTES, false) };
         }

@@ -367,3 +367,66 @@ impl Stages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MORSEL_ROWS: usize = 100 * CHUNK_ROWS;
+
+    fn stages(can_fail: [bool; 2]) -> Stages {
+        let stage = |(number, can_fail)| Stage {
+            number,
+            columns: vec![number],
+            work: Work::Predicate(Predicate::new(Vec::new()).worker()),
+            can_fail,
+            measured: Measured::default(),
+            has_run: false,
+            tried_windows: 0,
+            skipped_morsels: 0,
+        };
+        let stages = can_fail.into_iter().enumerate().map(stage).collect();
+        Stages { stages, morsels: 0, morsel_rows: 0, is_trial: false }
+    }
+
+    /// Scans morsels of a few windows. A stage keeps one row of `kept_one_in` and takes this long, whatever it is given;
+    /// returns the stage that ran first in each window.
+    fn scan(stages: &mut Stages, morsels: usize, kept_one_in: [usize; 2], micros: [u64; 2]) -> Vec<usize> {
+        let mut first = Vec::new();
+        for _ in 0..morsels {
+            stages.before_morsel();
+            stages.begin_morsel(MORSEL_ROWS);
+            for _ in 0..8 {
+                let mut rows = CHUNK_ROWS;
+                let mut ran = Vec::new();
+                let work = |stage: &mut Stage| {
+                    ran.push(stage.number);
+                    std::thread::sleep(Duration::from_micros(micros[stage.number]));
+                    let rows_in = std::mem::replace(&mut rows, rows / kept_one_in[stage.number]);
+                    Ok((rows_in, rows))
+                };
+                stages.run(work).unwrap();
+                first.push(ran[0]);
+            }
+        }
+        first
+    }
+
+    #[test]
+    fn a_stage_that_comes_late_gets_its_chance() {
+        let mut stages = stages([false, false]);
+        // The second stage is better, but by itself is given 102 rows of 2,048, and removes few of them in its time.
+        assert_eq!(scan(&mut stages, 1, [20, 100], [900, 100]), [0; 8]);
+        let trial = scan(&mut stages, 1, [20, 100], [900, 100]);
+        assert!(trial[..4].contains(&0) && trial[..4].contains(&1), "{trial:?}");
+        assert_eq!(trial[4..], [1; 4]);
+        assert_eq!(scan(&mut stages, 1, [20, 100], [900, 100]), [1; 8]);
+    }
+
+    #[test]
+    fn what_can_fail_stays_last_and_what_is_slow_is_not_tried() {
+        assert_eq!(scan(&mut stages([false, true]), 3, [2, 100], [500, 50]), [0; 24]);
+        // 200 µs for two rows.
+        assert_eq!(scan(&mut stages([false, false]), 3, [1_000, 2], [10, 200]), [0; 24]);
+    }
+}
