@@ -39,7 +39,9 @@ pub fn at_once<T: Sync, R: Send>(tasks: &[T], threads: usize, run: impl Fn(&T) -
         }
         work();
         // The scope would panic with a message of its own.
-        helpers.into_iter().filter_map(|helper| helper.join().err()).for_each(|panic| resume_unwind(panic));
+        if let Some(panic) = helpers.into_iter().find_map(|helper| helper.join().err()) {
+            resume_unwind(panic);
+        }
     });
     let result = |result: Mutex<Option<R>>| result.into_inner().ok().flatten().expect("all tasks have run");
     results.into_iter().map(result).collect()

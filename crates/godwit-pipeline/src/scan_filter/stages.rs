@@ -402,7 +402,8 @@ mod tests {
                 let work = |stage: &mut Stage| {
                     ran.push(stage.number);
                     std::thread::sleep(Duration::from_micros(micros[stage.number]));
-                    let rows_in = std::mem::replace(&mut rows, rows / kept_one_in[stage.number]);
+                    let rows_in = rows;
+                    rows /= kept_one_in[stage.number];
                     Ok((rows_in, rows))
                 };
                 stages.run(work).unwrap();

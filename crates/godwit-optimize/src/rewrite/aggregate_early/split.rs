@@ -62,7 +62,7 @@ pub(super) fn value_columns(aggregate: &Aggregate) -> Option<ColumnSet> {
 
 fn add_value_columns(value: &Expr, columns: &mut ColumnSet) {
     match choice(value) {
-        Some((branches, otherwise)) => {
+        Some(Choice { branches, otherwise }) => {
             branches.iter().for_each(|(_, value)| add_value_columns(value, columns));
             otherwise.iter().for_each(|value| add_value_columns(value, columns));
         }
@@ -92,18 +92,27 @@ fn has_sum(ty: &SqlType) -> bool {
     }
 }
 
-/// Returns the branches of a CASE, with the cast around it moved into them, and its value otherwise.
-fn choice(value: &Expr) -> Option<(Vec<(Expr, Expr)>, Option<Expr>)> {
+/// A CASE.
+struct Choice {
+    /// (condition, value), in order.
+    branches: Vec<(Expr, Expr)>,
+    otherwise: Option<Expr>,
+}
+
+/// Returns a CASE, with the cast around it moved into its values.
+fn choice(value: &Expr) -> Option<Choice> {
     match &value.kind {
-        ExprKind::Case { branches, otherwise } => Some((branches.clone(), otherwise.as_deref().cloned())),
+        ExprKind::Case { branches, otherwise } => {
+            Some(Choice { branches: branches.clone(), otherwise: otherwise.as_deref().cloned() })
+        }
         ExprKind::Cast { input, lenient: false } => {
-            let (branches, otherwise) = choice(input)?;
+            let Choice { branches, otherwise } = choice(input)?;
             let cast = |part: Expr| match part.as_literal() {
                 Some(Value::Null) => Expr::null(value.ty.clone()),
                 _ => part.cast_to(&value.ty),
             };
             let branches = branches.into_iter().map(|(condition, part)| (condition, cast(part)));
-            Some((branches.collect(), otherwise.map(cast)))
+            Some(Choice { branches: branches.collect(), otherwise: otherwise.map(cast) })
         }
         _ => None,
     }
@@ -240,7 +249,7 @@ impl Splitter<'_> {
         if self.is_known(value) {
             return Some(self.partial(call, vec![value.clone()]));
         }
-        let (branches, otherwise) = choice(value)?;
+        let Choice { branches, otherwise } = choice(value)?;
         let ty = if measure == Measure::Pick { &value.ty } else { &call.ty };
         let mut chosen = Vec::with_capacity(branches.len());
         for (condition, value) in branches {
