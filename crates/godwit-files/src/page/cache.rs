@@ -3,9 +3,9 @@
 //! Decompression is about half of the work of a scan, so later queries on a column find its pages ready. Keeping a page
 //! costs about as much again as decompressing it once with a fast codec, since it takes memory that the process hasn't
 //! touched yet. So every page is kept when it is read for the second time. On first reading, while there is plenty of
-//! memory, pages are kept of which a sample is read, since the scan will follow, and those of slow codecs; and
-//! [one in a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass over a
-//! large file costs little and evicts nothing. The pool drops cached pages before it spills anything.
+//! memory, three kinds are kept: pages of which a sample is read (the scan will follow), pages of slow codecs, and
+//! [one in a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass over a large file costs little and evicts nothing.
+//! The pool drops cached pages before it spills anything.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

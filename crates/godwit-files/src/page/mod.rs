@@ -415,7 +415,9 @@ impl PageReader {
     /// Returns room for the page at `offset`: in the cache if it is kept there.
     fn room(&mut self, offset: u64, header: &PageHeader) -> Result<PageRoom> {
         let Self { file, codec, keeps_pages, cache, .. } = self;
-        match file.pages().room(offset, header, *keeps_pages || codec.is_slow(), cache)? {
+        // Samples of further columns need room, too.
+        let is_kept = *keeps_pages && cache.available_bytes() >= cache.memory_limit() / 4 * 3;
+        match file.pages().room(offset, header, is_kept || codec.is_slow(), cache)? {
             Some(room) => Ok(PageRoom::Cached(room)),
             None => PageRoom::new(header.uncompressed_bytes, &mut self.spare, &self.memory)
                 .map_err(|error| error.context(self.file.path().display())),

@@ -3,7 +3,7 @@
 //! The rows of a set don't depend on the order in which it is joined: they are the product of its relations' rows and
 //! of the selectivities of all key classes, predicates and operators inside the set. The cost of a tree is the sum,
 //! over its joins, of the rows probed, built and produced; building costs more than probing, and both cost more when
-//! the hash table is large.
+//! the hash table is large, but for probes of rows that its filter drops.
 
 use super::build_side::is_clearly_smaller;
 use super::conflict::Operation;
@@ -90,11 +90,10 @@ impl Estimate {
         let is_mirrored = is_clearly_smaller((left.rows, left.row_bytes), (right.rows, right.row_bytes));
         let (probe, build) = if is_mirrored { (right, left) } else { (left, right) };
         let both = match operation {
-            // Rows without a match are the result.
-            Operation::Anti if !is_mirrored => Self::of_probes(probe, probe.rows, build, rows, true),
-            Operation::Left | Operation::Full | Operation::Semi | Operation::Anti => {
-                Self::of_join(probe, build, rows, true)
-            }
+            // Here `rows` aren't the probe side's rows that have a match.
+            Operation::Anti => Self::of_probes(probe, probe.rows, build, rows, true),
+            Operation::Semi if is_mirrored => Self::of_probes(probe, probe.rows, build, rows, true),
+            Operation::Left | Operation::Full | Operation::Semi => Self::of_join(probe, build, rows, true),
         };
         match operation {
             Operation::Left | Operation::Full => both,

@@ -34,9 +34,9 @@ const TRIAL_WINDOWS: u32 = 2;
 /// One morsel in this many has a trial, beginning with the second: a scan of a single morsel isn't worth it.
 const TRIAL_MORSELS: u32 = 16;
 
-/// A stage that is expected to take longer than this for all rows of a window isn't tried, as is one that never got a
-/// row: it is where it belongs.
-const TRIAL_TIME_MAX: Duration = Duration::from_millis(1);
+/// A stage that would take longer than this for a window if each row took as long as those that it was given isn't tried,
+/// and neither is one that never got a row: it is where it belongs.
+const TRIAL_TIME_MAX: Duration = Duration::from_millis(10);
 
 /// The plan of a stage, shared by the workers.
 pub enum StagePlan {
@@ -325,15 +325,21 @@ impl Stages {
     /// Runs `work` for a window with each stage in turn, which returns the rows before and after it, until no rows are
     /// left.
     pub fn run(&mut self, mut work: impl FnMut(&mut Stage) -> Result<(usize, usize)>) -> Result<()> {
+        self.run_timed(|stage| {
+            let start = Instant::now();
+            let (rows_in, rows_out) = work(stage)?;
+            Ok(Run { rows_in: rows_in as u64, rows_out: rows_out as u64, time: start.elapsed() })
+        })
+    }
+
+    fn run_timed(&mut self, mut work: impl FnMut(&mut Stage) -> Result<Run>) -> Result<()> {
         self.choose_first();
         let mut is_first = true;
         for stage in self.stages.iter_mut().filter(|stage| !stage.is_skipped()) {
-            let start = Instant::now();
-            let (rows_in, rows_out) = work(stage)?;
-            let run = Run { rows_in: rows_in as u64, rows_out: rows_out as u64, time: start.elapsed() };
+            let run = work(stage)?;
             stage.measure(run, is_first, self.morsel_rows);
             is_first = false;
-            if rows_out == 0 {
+            if run.rows_out == 0 {
                 break;
             }
         }
@@ -401,12 +407,12 @@ mod tests {
                 let mut ran = Vec::new();
                 let work = |stage: &mut Stage| {
                     ran.push(stage.number);
-                    std::thread::sleep(Duration::from_micros(micros[stage.number]));
                     let rows_in = rows;
                     rows /= kept_one_in[stage.number];
-                    Ok((rows_in, rows))
+                    let time = Duration::from_micros(micros[stage.number]);
+                    Ok(Run { rows_in: rows_in as u64, rows_out: rows as u64, time })
                 };
-                stages.run(work).unwrap();
+                stages.run_timed(work).unwrap();
                 first.push(ran[0]);
             }
         }
