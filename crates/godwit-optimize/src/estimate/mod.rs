@@ -190,8 +190,7 @@ impl Estimates {
 
     /// Estimates the number of groups that these keys make of a node's rows.
     pub fn groups<'e>(&self, plan: &Plan, input: NodeId, keys: impl IntoIterator<Item = &'e Expr>) -> f64 {
-        let estimate = self.of(plan, input);
-        let keys: Vec<Rc<ColumnEstimate>> = keys.into_iter().map(|key| estimate.of_expr(key)).collect();
+        let (estimate, keys) = self.of_keys(plan, input, keys);
         node::groups_of(&keys, &estimate)
     }
 
@@ -203,9 +202,20 @@ impl Estimates {
         input: NodeId,
         keys: impl IntoIterator<Item = &'e Expr>,
     ) -> f64 {
-        let estimate = self.of(plan, input);
-        let keys: Vec<Rc<ColumnEstimate>> = keys.into_iter().map(|key| estimate.of_expr(key)).collect();
+        let (estimate, keys) = self.of_keys(plan, input, keys);
         selectivity::independent_combinations(keys.iter().map(Rc::as_ref), estimate.rows)
+    }
+
+    /// Estimates a node, and keys of its rows.
+    fn of_keys<'e>(
+        &self,
+        plan: &Plan,
+        input: NodeId,
+        keys: impl IntoIterator<Item = &'e Expr>,
+    ) -> (Rc<NodeEstimate>, Vec<Rc<ColumnEstimate>>) {
+        let estimate = self.of(plan, input);
+        let keys = keys.into_iter().map(|key| estimate.of_expr(key)).collect();
+        (estimate, keys)
     }
 
     /// Estimates a node, or returns its cached estimate.

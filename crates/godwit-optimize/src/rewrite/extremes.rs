@@ -16,12 +16,11 @@
 
 use godwit_common::Result;
 use godwit_plan::{
-    Aggregate, AggregateCall, ArgumentType, ColumnId, ColumnSet, Comparison, Expr, ExprKind, Join, JoinKind, Node,
-    NodeId, Plan,
+    Aggregate, AggregateCall, ColumnId, ColumnSet, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, Plan,
 };
 use godwit_types::SqlType;
 
-use super::{Context, bottom_up, column, used_columns};
+use super::{Context, aggregate_call, bottom_up, column, used_columns};
 use crate::properties::effects::is_volatile;
 
 /// Aggregates the right sides of semi and anti joins.
@@ -92,13 +91,9 @@ fn key_column(plan: &mut Plan, key: &Expr) -> ColumnId {
 }
 
 fn extreme_call(context: &Context<'_>, name: &str, value: &Expr) -> Option<AggregateCall> {
-    let argument = ArgumentType { ty: &value.ty, value: None, nullable: value.nullable, lambda_parameters: None };
-    let found = context.functions.aggregate(name, &[argument], &[]).ok()?;
-    (found.argument_types == [value.ty.clone()] && found.ty == value.ty).then(|| AggregateCall {
-        nullable: true,
-        span: value.span,
-        ..AggregateCall::of(found, vec![value.clone()])
-    })
+    let call = aggregate_call(context.functions, name, vec![value.clone()])?;
+    let keeps_type = matches!(&call.args[..], [arg] if arg.ty == value.ty) && call.ty == value.ty;
+    keeps_type.then(|| AggregateCall { nullable: true, span: value.span, ..call })
 }
 
 fn split(plan: &Plan, context: &mut Context<'_>, join: &Join) -> Option<Parts> {

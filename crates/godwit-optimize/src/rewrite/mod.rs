@@ -29,8 +29,8 @@ use std::collections::HashMap;
 
 use godwit_common::Result;
 use godwit_plan::{
-    ColumnId, ColumnSet, Expr, ExprKind, FunctionRegistry, JoinKind, Node, NodeId, Plan, Project, SharedId, Subquery,
-    Values,
+    AggregateCall, ArgumentType, ColumnId, ColumnSet, Expr, ExprKind, FunctionRegistry, JoinKind, Node, NodeId, Plan,
+    Project, SharedId, Subquery, Values,
 };
 
 use crate::OptimizerSettings;
@@ -200,6 +200,16 @@ fn with_subqueries(expr: Expr, new_of: &dyn Fn(NodeId) -> NodeId) -> Expr {
 /// Returns a column as an expression.
 pub(crate) fn column(plan: &Plan, id: ColumnId, nullable: bool) -> Expr {
     Expr::new(ExprKind::Column(id), plan.column(id).ty.clone(), nullable)
+}
+
+/// Returns a call of an aggregate function, with its arguments cast as it takes them; `None` if none takes them.
+pub(crate) fn aggregate_call(functions: &dyn FunctionRegistry, name: &str, args: Vec<Expr>) -> Option<AggregateCall> {
+    fn of(arg: &Expr) -> ArgumentType<'_> {
+        ArgumentType { ty: &arg.ty, value: None, nullable: arg.nullable, lambda_parameters: None }
+    }
+    let arguments: Vec<ArgumentType<'_>> = args.iter().map(of).collect();
+    let found = functions.aggregate(name, &arguments, &[]).ok()?;
+    Some(AggregateCall::of(found, args))
 }
 
 /// Returns the columns that expressions use, including those that their subqueries take from outside.

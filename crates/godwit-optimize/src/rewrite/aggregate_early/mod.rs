@@ -90,6 +90,8 @@ struct Path<'a> {
 
 /// What to aggregate where.
 struct Early {
+    /// What that saves, as estimated.
+    gain: f64,
     /// The nodes between the aggregation and the side, from above.
     above: Vec<NodeId>,
     /// The side of the lowest of these whose rows are aggregated.
@@ -107,7 +109,7 @@ impl Path<'_> {
     fn best(&self, plan: &mut Plan, context: &mut Context<'_>, values: &ColumnSet) -> Option<Early> {
         let mut used = used_columns(plan, self.aggregate.keys.iter().map(|(_, key)| key));
         let mut above = Vec::new();
-        let mut best: Option<(f64, Early)> = None;
+        let mut best: Option<Early> = None;
         let rows_above = self.estimates.rows(plan, self.aggregate.input);
         let mut candidate = Candidate { rows_above, rows: rows_above, rows_joined: 0.0, joins: 0.0 };
         let mut id = self.aggregate.input;
@@ -128,15 +130,15 @@ impl Path<'_> {
             if matches!(plan.node(id), Node::Join(_)) {
                 candidate.rows_joined += candidate.rows;
                 candidate.joins += 1.0;
-                if let Some((gain, groups, keys, split)) = self.early(plan, context, below, &used, candidate)
-                    && best.as_ref().is_none_or(|(most, _)| gain > *most)
+                if let Some(early) = self.early(plan, context, &above, below, &used, candidate)
+                    && best.as_ref().is_none_or(|best| early.gain > best.gain)
                 {
-                    best = Some((gain, Early { above: above.clone(), side: below, groups, keys, split }));
+                    best = Some(early);
                 }
             }
             id = below;
         }
-        best.map(|(_, early)| early)
+        best
     }
 
     /// Returns the side of a join that has these columns and whose rows the join passes on, drops or repeats; the larger
@@ -149,15 +151,16 @@ impl Path<'_> {
         having.max_by(|&a, &b| self.estimates.rows(plan, a).total_cmp(&self.estimates.rows(plan, b)))
     }
 
-    /// Returns (gain, groups, keys, aggregates) of a side, if it is worth it. `used` are the columns that the nodes above use.
+    /// Returns the aggregation of a side, if it is worth it. `used` are the columns that the nodes above use.
     fn early(
         &self,
         plan: &mut Plan,
         context: &mut Context<'_>,
+        above: &[NodeId],
         side: NodeId,
         used: &ColumnSet,
         candidate: Candidate,
-    ) -> Option<(f64, f64, Vec<Expr>, Split)> {
+    ) -> Option<Early> {
         if candidate.rows < self.worth.rows_min {
             return None;
         }
@@ -175,12 +178,12 @@ impl Path<'_> {
         let share = candidate.rows / self.estimates.rows(plan, side).max(1.0);
         let groups = self.estimates.groups_of_independent(plan, side, &keys) * share;
         let gain = candidate.gain(self.worth, groups, self.aggregate, &keys, &split)?;
-        Some((gain, groups, keys, split))
+        Some(Early { gain, above: above.to_vec(), side, groups, keys, split })
     }
 
     /// Builds the aggregation over the joins of groups.
     fn rebuild(&self, plan: &mut Plan, early: Early) -> NodeId {
-        let Early { above, side, groups, keys, split } = early;
+        let Early { above, side, groups, keys, split, .. } = early;
         let keys = keys.into_iter().map(|key| (key.as_column().expect("keys are columns"), key)).collect();
         let partial = Aggregate { input: side, keys, sets: None, grouping_id: None, aggregates: split.partial };
         let partial = plan.add(Node::Aggregate(partial));

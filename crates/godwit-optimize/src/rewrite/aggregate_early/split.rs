@@ -17,13 +17,11 @@
 use std::collections::HashMap;
 
 use godwit_common::Span;
-use godwit_plan::{
-    Aggregate, AggregateCall, ArgumentType, Arithmetic, ColumnId, ColumnSet, Expr, ExprKind, FunctionRegistry, Plan,
-};
+use godwit_plan::{Aggregate, AggregateCall, Arithmetic, ColumnId, ColumnSet, Expr, ExprKind, FunctionRegistry, Plan};
 use godwit_types::{SqlType, Value};
 
 use crate::properties::effects::never_fails;
-use crate::rewrite::column;
+use crate::rewrite::{aggregate_call, column};
 
 /// Digits that the sum of a column needs beyond those of its values.
 const SUM_DIGITS: u8 = 10;
@@ -210,7 +208,10 @@ impl Splitter<'_> {
         let of_same = |found: AggregateCall| AggregateCall { filter: call.filter.clone(), span: call.span, ..found };
         let may_be_null = |arg: &&Expr| arg.nullable;
         let counted = call.args.iter().filter(may_be_null).cloned().collect();
-        let (sum, count) = (self.found("sum", call.args.clone())?, self.found("count", counted)?);
+        let (sum, count) = (
+            aggregate_call(self.functions, "sum", call.args.clone())?,
+            aggregate_call(self.functions, "count", counted)?,
+        );
         let sum = self.merged(Measure::Sum, &of_same(sum))?.cast_to(&SqlType::Double);
         let count = self.count(&of_same(count))?.cast_to(&SqlType::Double);
         // The sum is NULL if there is nothing to divide by.
@@ -231,7 +232,7 @@ impl Splitter<'_> {
             None => self.partial(&of_rows, Vec::new()),
         };
         let function = match measure {
-            Measure::Count | Measure::Sum => self.found("sum", vec![part.clone()])?.function,
+            Measure::Count | Measure::Sum => aggregate_call(self.functions, "sum", vec![part.clone()])?.function,
             Measure::Pick => call.function.clone(),
         };
         let (ty, name) = (part.ty.clone(), function.name.clone());
@@ -276,7 +277,7 @@ impl Splitter<'_> {
 
     /// Returns the number of a group's rows for which the call's filter holds.
     fn rows(&mut self, call: &AggregateCall) -> Option<Expr> {
-        let count = self.found("count", Vec::new())?;
+        let count = aggregate_call(self.functions, "count", Vec::new())?;
         Some(self.partial(&AggregateCall { filter: call.filter.clone(), span: call.span, ..count }, Vec::new()))
     }
 
@@ -284,15 +285,5 @@ impl Splitter<'_> {
     fn partial(&mut self, call: &AggregateCall, args: Vec<Expr>) -> Expr {
         let name = format!("{} of rows", call.function.name);
         self.partial.add(self.plan, &name, AggregateCall { args, ..call.clone() })
-    }
-
-    /// Returns a call of the function of this name.
-    fn found(&self, name: &str, args: Vec<Expr>) -> Option<AggregateCall> {
-        fn of(arg: &Expr) -> ArgumentType<'_> {
-            ArgumentType { ty: &arg.ty, value: None, nullable: arg.nullable, lambda_parameters: None }
-        }
-        let arguments: Vec<ArgumentType<'_>> = args.iter().map(of).collect();
-        let found = self.functions.aggregate(name, &arguments, &[]).ok()?;
-        Some(AggregateCall::of(found, args))
     }
 }
