@@ -355,7 +355,11 @@ impl EvictionQueue {
                 self.finished.notify_all();
             }
             if !outdated.is_empty() {
+                // Counts as work in flight: the last handle of a page may be among these.
+                lists.busy += 1;
                 MutexGuard::unlocked(&mut lists, || outdated.clear());
+                lists.busy -= 1;
+                self.finished.notify_all();
                 continue;
             }
             lists.idle_threads += 1;

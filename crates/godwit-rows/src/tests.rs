@@ -240,6 +240,7 @@ pub(crate) fn manager(limit_bytes: u64, force_spill: bool) -> BufferManager {
 }
 
 pub(crate) fn assert_empty(manager: &BufferManager) {
+    manager.wait_for_io();
     let statistics = manager.statistics();
     assert_eq!((statistics.used_bytes, statistics.temp_file_bytes), (0, 0));
 }

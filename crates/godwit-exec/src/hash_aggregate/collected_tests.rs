@@ -39,6 +39,7 @@ fn one_group_larger_than_memory() {
         }
         let world = World { memory_limit: 24 * MIB, workers: 2, ..ROOMY };
         let (query, _) = check(&Case { key_types, calls: collecting(), grouping_sets: None }, chunks, world);
+        query.memory.wait_for_io();
         let statistics = query.memory.statistics();
         assert!(statistics.spilled_bytes_total > 20 * MIB, "{} bytes spilled", statistics.spilled_bytes_total);
         assert!(statistics.peak_bytes <= 24 * MIB, "{} bytes in use", statistics.peak_bytes);

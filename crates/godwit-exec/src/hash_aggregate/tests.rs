@@ -463,6 +463,7 @@ fn many_groups_spill_and_come_back() {
     let chunks = chunks_of(&mut random, &key_types, 200_000, 2048, 150_000);
     let world = World { memory_limit: 24 * MIB, workers: 2, ..ROOMY };
     let (query, _) = check(&Case { key_types: key_types.clone(), calls, grouping_sets: None }, chunks.clone(), world);
+    query.memory.wait_for_io();
     let statistics = query.memory.statistics();
     assert!(statistics.spilled_bytes_total > 10 * MIB, "{} bytes spilled", statistics.spilled_bytes_total);
     assert_eq!((statistics.used_bytes, statistics.temp_file_bytes), (0, 0), "all is freed");
@@ -546,6 +547,7 @@ fn coarser_sets_are_filled_with_groups_that_spill() {
     let case = Case { key_types, calls: mergeable_calls(), grouping_sets: Some(sets) };
     let world = World { memory_limit: 24 * MIB, ..ROOMY };
     let (query, _) = check(&case, chunks, world);
+    query.memory.wait_for_io();
     let statistics = query.memory.statistics();
     assert!(statistics.spilled_bytes_total > MIB, "{} bytes spilled", statistics.spilled_bytes_total);
     assert_eq!((statistics.used_bytes, statistics.temp_file_bytes), (0, 0), "all is freed");
