@@ -10,6 +10,7 @@
 //! without such rows aren't touched. Decoded data is checked: codes against the dictionary, text for UTF-8, integers
 //! against the range promised by the file's statistics.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::ColumnReads;
 use godwit_vector::kernels::byte_array::{concat_strings, fixed_width_strings, length_prefixed_strings};
 use godwit_vector::kernels::concatenate::{concatenated_validity, concatenated_values};
+use godwit_vector::kernels::spread::spread;
 use godwit_vector::kernels::unpack::{all_within, look_up};
 use godwit_vector::{Bitmap, Dictionary, Flat, Native, PhysicalType, StrColumn, ValueRange, Vector};
 use parking_lot::Mutex;
@@ -207,34 +209,40 @@ impl ColumnReader {
         if values == 0 {
             return Ok(Vector::null(decoding.physical, rows));
         }
-        // With NULLs, `picks` are the values of the wanted rows (a neighbour's for NULL), else those of `selected`.
-        let spread = validity.as_ref().map(|validity| spread_values(validity, selected));
-        let picks = spread.as_deref().or(selected);
-        let validity = match (validity, selected) {
+        // The values of selected rows; a neighbour's for NULL.
+        let picks = selected.map(|selected| match &validity {
+            Some(validity) => Cow::Owned(value_positions(validity, selected)),
+            None => Cow::Borrowed(selected),
+        });
+        let picked_validity = match (&validity, selected) {
             (Some(validity), Some(selected)) => Some(validity.take(selected)),
-            (validity, _) => validity,
+            _ => validity.clone(),
         };
         let vector = match &mut page.values {
             Values::Flat(flat) => {
                 let slice = flat.slice(start, values);
-                let picked = picks.map_or(Some(slice.clone()), |picks| pick(&slice, picks));
-                Vector::flat(picked.expect("selected rows are inside the page"), validity)
+                let rows = match (picks, &validity) {
+                    (Some(picks), _) => pick(&slice, &picks).expect("selected rows are inside the page"),
+                    (None, Some(validity)) => spread_over_rows(&slice, validity),
+                    (None, None) => slice,
+                };
+                Vector::flat(rows, picked_validity)
             }
             Values::Codes(cursor) => {
                 codes.clear();
                 let bytes = page.bytes.as_slice();
-                let result = match (picks, &spread) {
-                    (Some(selected), None) => cursor.read_selected(bytes, values, selected, scratch, codes),
-                    _ => cursor.read(bytes, values, codes),
+                let result = match &picks {
+                    Some(picks) => cursor.read_selected(bytes, values, picks, scratch, codes),
+                    None => cursor.read(bytes, values, codes),
                 };
                 result.map_err(|error| pages.corrupt(error.message()))?;
-                if let Some(spread) = &spread {
+                if let (None, Some(validity)) = (picks, &validity) {
                     scratch.clear();
-                    scratch.extend(spread.iter().map(|&value| codes[value as usize]));
+                    spread(codes, validity, scratch);
                     std::mem::swap(codes, scratch);
                 }
                 let dictionary = &loaded.as_ref().expect("pages of codes load the dictionary").entries;
-                from_codes(codes, dictionary, validity).ok_or_else(|| pages.corrupt(BAD_CODE))?
+                from_codes(codes, dictionary, picked_validity).ok_or_else(|| pages.corrupt(BAD_CODE))?
             }
         };
         Ok(vector)
@@ -391,23 +399,11 @@ impl DataPage {
     }
 }
 
-/// Returns for each row (or each selected one) the position of its value among the values; NULL rows get a neighbour's.
-fn spread_values(validity: &Bitmap, selected: Option<&[u32]>) -> Vec<u32> {
+/// Returns for each selected row the position of its value among the values; NULL rows get a neighbour's.
+fn value_positions(validity: &Bitmap, selected: &[u32]) -> Vec<u32> {
     let words = validity.words();
-    // The values before a word.
-    let mut before = 0;
-    let Some(selected) = selected else {
-        let mut positions = Vec::with_capacity(words.len() * 64);
-        for &word in words {
-            positions.extend((0..64).map(|bit| {
-                before += (word >> bit & 1) as u32;
-                before.saturating_sub(1)
-            }));
-        }
-        positions.truncate(validity.len());
-        return positions;
-    };
-    let mut passed = 0;
+    // The words passed, and the values in them.
+    let (mut passed, mut before) = (0, 0);
     let position = |&row: &u32| {
         let (word, bit) = (row as usize / 64, row % 64);
         before += words[passed..word].iter().map(|word| word.count_ones()).sum::<u32>();
@@ -415,6 +411,28 @@ fn spread_values(validity: &Bitmap, selected: Option<&[u32]>) -> Vec<u32> {
         (before + (words[word] & (u64::MAX >> (63 - bit))).count_ones()).saturating_sub(1)
     };
     selected.iter().map(position).collect()
+}
+
+/// Returns the values of all rows; NULL rows get another row's.
+fn spread_over_rows(values: &Flat, validity: &Bitmap) -> Flat {
+    macro_rules! spread {
+        ($($variant:ident),*) => {
+            match values {
+                $(Flat::$variant(values) => {
+                    let mut rows = Vec::new();
+                    spread(values, validity, &mut rows);
+                    Flat::$variant(rows.into())
+                })*
+                other => {
+                    let all: Vec<u32> = (0..validity.count_ones() as u32).collect();
+                    let mut positions = Vec::new();
+                    spread(&all, validity, &mut positions);
+                    other.take(&positions)
+                }
+            }
+        };
+    }
+    spread!(Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64)
 }
 
 /// Returns codes as a vector; `None` if one is out of bounds.

@@ -299,6 +299,7 @@ impl KeySet {
         };
         match self {
             KeySet::Bits { min, words } => {
+                words.make_resident();
                 let words = words.as_slice();
                 let mut seen = 0;
                 let flat = keys.to_flat();
@@ -319,6 +320,7 @@ impl KeySet {
                 seen == 0
             }
             KeySet::Bloom { words } => {
+                words.make_resident();
                 let words = words.as_slice();
                 let mut hashes = Vec::new();
                 hash_columns(&[ColumnView { vector: keys, selection: Some(&rows) }], rows.len(), &mut hashes);

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use arrow_buffer::BooleanBufferBuilder;
 use godwit_common::{Error, Result};
-use godwit_vector::kernels::unpack::{unpack, unpack_at};
+use godwit_vector::kernels::unpack::{repeat, unpack, unpack_at};
 use godwit_vector::{Bitmap, bitmap_of};
 
 /// If fewer than one in this many values of a group is needed, each is extracted on its own.
@@ -62,7 +62,7 @@ impl RunCursor {
         while wanted > 0 {
             let step = self.step(page, wanted)?;
             match &self.run {
-                Run::Repeated(value) => out.resize(out.len() + step, *value),
+                Run::Repeated(value) => repeat(*value, step, out),
                 // Not just the run: the kernel may read beyond it in wide steps.
                 Run::Packed(bytes, passed) => unpack(&page[*bytes..], self.width, *passed, step, out),
             }
@@ -97,13 +97,17 @@ impl RunCursor {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let (mut done, mut positions) = (0, positions);
-        while done < count {
+        while let [first, ..] = positions {
             let step = self.step(page, count - done)?;
-            let inside = positions.partition_point(|&position| (position as usize) < done + step);
-            let (here, later) = positions.split_at(inside);
+            let end = done + step;
+            if *first as usize >= end {
+                self.pass(step);
+                done = end;
+                continue;
+            }
+            let (here, later) = positions.split_at(count_below(positions, end as u32));
             match &self.run {
-                _ if here.is_empty() => {}
-                Run::Repeated(value) => out.resize(out.len() + here.len(), *value),
+                Run::Repeated(value) => repeat(*value, here.len(), out),
                 Run::Packed(bytes, passed) => {
                     let packed = &page[*bytes..];
                     scratch.clear();
@@ -117,10 +121,10 @@ impl RunCursor {
                 }
             }
             self.pass(step);
-            done += step;
+            done = end;
             positions = later;
         }
-        Ok(())
+        self.skip(page, count - done)
     }
 
     /// Skips `count` values.
@@ -150,7 +154,29 @@ impl RunCursor {
     }
 
     /// Moves to the next run that isn't empty.
+    #[inline]
     fn next_run(&mut self, page: &[u8]) -> Result<()> {
+        // Runs of a few values have a header of one byte, and are nearly always followed by as much as a value takes.
+        if let Some([header, value @ ..]) = page.get(self.rest.start..).and_then(|rest| rest.first_chunk::<5>())
+            && (2..0x80).contains(header)
+        {
+            let count = usize::from(header >> 1);
+            let is_packed = header & 1 == 1;
+            let stored_bytes = if is_packed { count * self.width as usize } else { self.width.div_ceil(8) as usize };
+            let start = self.rest.start + 1;
+            let beyond = u64::MAX << (stored_bytes * 8).min(63);
+            let value = u64::from(u32::from_le_bytes(*value)) & !beyond;
+            if start + stored_bytes <= self.rest.end && self.width > 0 && (is_packed || value >> self.width == 0) {
+                self.run = if is_packed { Run::Packed(start, 0) } else { Run::Repeated(value as u32) };
+                self.left = if is_packed { count * 8 } else { count };
+                self.rest.start = start + stored_bytes;
+                return Ok(());
+            }
+        }
+        self.next_run_of_any_form(page)
+    }
+
+    fn next_run_of_any_form(&mut self, page: &[u8]) -> Result<()> {
         let ended = || Error::corrupt("a page ends before its last value");
         if self.width == 0 && self.rest.is_empty() {
             // All codes are 0, and some writers omit the run.
@@ -192,6 +218,18 @@ impl RunCursor {
         }
         Ok(())
     }
+}
+
+/// Returns how many of ascending numbers are below `end`; fast if they are few.
+fn count_below(numbers: &[u32], end: u32) -> usize {
+    let mut from = 0;
+    let mut step = 4;
+    while numbers.get(from + step - 1).is_some_and(|&number| number < end) {
+        from += step;
+        step *= 2;
+    }
+    let until = numbers.len().min(from + step);
+    from + numbers[from..until].partition_point(|&number| number < end)
 }
 
 fn varint(input: &mut &[u8]) -> Option<u32> {

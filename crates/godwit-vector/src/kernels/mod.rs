@@ -18,6 +18,7 @@ mod operand;
 pub mod scatter;
 pub mod select;
 pub mod snappy;
+pub mod spread;
 pub mod string;
 pub mod unpack;
 

@@ -41,6 +41,23 @@ pub fn unpack(packed: &[u8], width: u32, first: usize, count: usize, out: &mut V
     }
 }
 
+/// Values that [`repeat`] writes at once.
+const REPEAT_STEP: usize = 16;
+
+/// Appends `value` `count` times. Fast for runs of a few values: they take one or two wide stores, without a loop over
+/// values whose number of turns the processor would have to guess.
+#[inline]
+pub fn repeat(value: u32, count: usize, out: &mut Vec<u32>) {
+    let len = out.len();
+    out.reserve(count.next_multiple_of(REPEAT_STEP));
+    let target = out.spare_capacity_mut();
+    for step in 0..count.div_ceil(REPEAT_STEP) {
+        target[step * REPEAT_STEP..][..REPEAT_STEP].fill(std::mem::MaybeUninit::new(value));
+    }
+    // SAFETY: all steps were written, which are at least `count` values.
+    unsafe { out.set_len(len + count) }
+}
+
 /// Appends the values `first + position` for each of `positions`.
 ///
 /// # Panics
@@ -202,6 +219,16 @@ mod tests {
                 let expected: Vec<u32> = positions.iter().map(|&p| values[first + p as usize]).collect();
                 prop_assert_eq!(out, expected);
             }
+        }
+
+        #[test]
+        fn values_are_repeated(runs in prop::collection::vec((any::<u32>(), 0usize..100), 0..10)) {
+            let (mut out, mut expected) = (Vec::new(), Vec::new());
+            for (value, count) in runs {
+                repeat(value, count, &mut out);
+                expected.resize(expected.len() + count, value);
+            }
+            prop_assert_eq!(out, expected);
         }
 
         #[test]
