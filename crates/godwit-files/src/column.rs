@@ -402,13 +402,16 @@ impl DataPage {
 /// Returns for each selected row the position of its value among the values; NULL rows get a neighbour's.
 fn value_positions(validity: &Bitmap, selected: &[u32]) -> Vec<u32> {
     let words = validity.words();
-    // The words passed, and the values in them.
-    let (mut passed, mut before) = (0, 0);
+    // The values before each word.
+    let mut before = Vec::with_capacity(words.len());
+    let mut sum = 0;
+    for word in words {
+        before.push(sum);
+        sum += word.count_ones();
+    }
     let position = |&row: &u32| {
         let (word, bit) = (row as usize / 64, row % 64);
-        before += words[passed..word].iter().map(|word| word.count_ones()).sum::<u32>();
-        passed = word;
-        (before + (words[word] & (u64::MAX >> (63 - bit))).count_ones()).saturating_sub(1)
+        (before[word] + (words[word] & (u64::MAX >> (63 - bit))).count_ones()).saturating_sub(1)
     };
     selected.iter().map(position).collect()
 }

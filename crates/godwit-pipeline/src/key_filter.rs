@@ -105,7 +105,10 @@ impl KeyFilter {
             return rows.clear();
         }
         if let Some(validity) = keys.validity() {
-            rows.retain(|&row| validity.get(row as usize));
+            match rows.len() == keys.len() {
+                true => select_bits(validity, true, rows),
+                false => keep(rows, |row| validity.get(row as usize)),
+            }
         }
         if rows.is_empty() {
             return;
