@@ -32,7 +32,7 @@ pub(crate) use codec::Codec;
 pub(crate) use header::{PageHeader, PageKind, ValueEncoding};
 pub(crate) use runs::RunCursor;
 
-use crate::config::{HEADER_BYTES_MAX, READ_BYTES_MIN};
+use crate::config::{CHUNK_READ_BYTES_MAX, HEADER_BYTES_MAX, READ_BYTES_MIN};
 use crate::file::FileBytes;
 use crate::footer::{ChunkLocation, PageSpan};
 
@@ -307,7 +307,8 @@ impl PageReader {
             }
         }
         let [(first, first_stored), (second, second_stored)] = headers[..] else { return Ok(None) };
-        let mut rooms = [self.room(spans[0].offset, &first)?, self.room(spans[1].offset, &second)?];
+        let mut rooms =
+            [self.room(spans[0].offset, Some(index), &first)?, self.room(spans[1].offset, Some(index + 1), &second)?];
         let Self { file, codec, .. } = self;
         let [first_room, second_room] = &mut rooms;
         let parts = (
@@ -376,8 +377,21 @@ impl PageReader {
         }
     }
 
-    /// Parses the header at `offset`, reading as many bytes as needed.
+    /// Parses the header at `offset`, reading as many bytes as needed, unless it is known.
     fn header_at(&mut self, offset: u64) -> Result<(PageHeader, usize)> {
+        // Others are read along with their pages.
+        let is_read_alone = self.chunk.pages.is_none() || offset == self.chunk.start;
+        if is_read_alone && let Some(known) = self.file.pages().header(offset) {
+            return Ok(known);
+        }
+        let found = self.read_header(offset)?;
+        if is_read_alone {
+            self.file.pages().note_header(offset, found);
+        }
+        Ok(found)
+    }
+
+    fn read_header(&mut self, offset: u64) -> Result<(PageHeader, usize)> {
         let left = (self.chunk.end - offset) as usize;
         let window = self.window.clone();
         let mut window = window.lock();
@@ -404,7 +418,9 @@ impl PageReader {
         let mut window = window.lock();
         let seen = self.fetch(&mut window, offset + header_bytes as u64, header.compressed_bytes)?;
         let stored = &seen[..header.compressed_bytes];
-        let mut room = self.room(offset, &header)?;
+        let index = self.chunk.pages.as_deref().filter(|_| header.kind != PageKind::Dictionary);
+        let index = index.map(|pages| page_of(pages, first_row));
+        let mut room = self.room(offset, index, &header)?;
         let Self { file, codec, .. } = self;
         decompress(codec, &header, stored, room.as_mut_slice()).map_err(|error| file.corrupt(error.message()))?;
         window.trim();
@@ -412,12 +428,14 @@ impl PageReader {
         Ok(Page::new(file, offset, header, room, first_row))
     }
 
-    /// Returns room for the page at `offset`: in the cache if it is kept there.
-    fn room(&mut self, offset: u64, header: &PageHeader) -> Result<PageRoom> {
+    /// Returns room for the page at `offset`: in the cache if it is kept there. `index` is the number of a data page,
+    /// where known.
+    fn room(&mut self, offset: u64, index: Option<usize>, header: &PageHeader) -> Result<PageRoom> {
         let Self { file, codec, keeps_pages, cache, .. } = self;
         // Samples of further columns need room, too.
-        let is_kept = *keeps_pages && cache.available_bytes() >= cache.memory_limit() / 4 * 3;
-        match file.pages().room(offset, header, is_kept || codec.is_slow(), cache)? {
+        let is_sampled = *keeps_pages && cache.available_bytes() >= cache.memory_limit() / 4 * 3;
+        let at_once = is_sampled || header.kind == PageKind::Dictionary || codec.is_slow();
+        match file.pages().room(offset, index, header, at_once, cache)? {
             Some(room) => Ok(PageRoom::Cached(room)),
             None => PageRoom::new(header.uncompressed_bytes, &mut self.spare, &self.memory)
                 .map_err(|error| error.context(self.file.path().display())),
@@ -430,7 +448,12 @@ impl PageReader {
         if bytes as u64 > left {
             return Err(self.corrupt("a page is longer than its column"));
         }
-        let ahead = if self.chunk.pages.is_some() && bytes > 1 { bytes } else { bytes.max(READ_BYTES_MIN) };
+        let ahead = match self.chunk.pages {
+            Some(_) if bytes > 1 => bytes,
+            // Those who only read dictionaries or headers pass no rows.
+            None if left <= CHUNK_READ_BYTES_MAX && !self.rows.is_empty() => left as usize,
+            _ => bytes.max(READ_BYTES_MIN),
+        };
         let (seen, read) = window.fetch(&self.file, offset, bytes, (ahead as u64).min(left) as usize)?;
         self.reads.bytes += read as u64;
         Ok(seen)
