@@ -18,8 +18,9 @@ pub(crate) const REMOTE_MORSELS_AHEAD: usize = 8;
 /// Bytes read at once while page boundaries are unknown (files without an offset index), to find the next page header.
 pub(crate) const READ_BYTES_MIN: usize = 64 * 1024;
 
-/// Column chunks without an offset index that are no larger than this, in bytes, are read whole: they usually have one
-/// page and a dictionary, whose headers were read apart from them, so that a third of the bytes was read twice.
+/// Column chunks without an offset index that are no larger than this, in bytes, are read whole when they are begun: they
+/// usually have a dictionary and one page, which would otherwise be read in parts that overlap. At most
+/// [`WINDOW_KEPT_BYTES_MAX`], which scans reserve.
 pub(crate) const CHUNK_READ_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Sizes of readers' buffers are multiples of this, so they don't change with every page.

@@ -95,8 +95,8 @@ impl KeyFilter {
         values as f64 / column.count() as f64
     }
 
-    /// Keeps those of `rows` (positions in the dense vector `keys`) whose key may have a match; NULL never has one, but
-    /// may be among the first rows of a top-N.
+    /// Keeps those of `rows` (ascending positions in the dense vector `keys`) whose key may have a match; NULL never has
+    /// one, but may be among the first rows of a top-N.
     pub fn retain(&self, keys: &Vector, rows: &mut Vec<u32>) {
         if let Some(bound) = &self.bound {
             return bound.retain(keys, rows);
@@ -302,7 +302,7 @@ impl KeySet {
         };
         match self {
             KeySet::Bits { min, words } => {
-                words.make_resident();
+                words.make_resident_for(rows.len());
                 let words = words.as_slice();
                 let mut seen = 0;
                 let flat = keys.to_flat();
@@ -323,7 +323,7 @@ impl KeySet {
                 seen == 0
             }
             KeySet::Bloom { words } => {
-                words.make_resident();
+                words.make_resident_for(rows.len());
                 let words = words.as_slice();
                 let mut hashes = Vec::new();
                 hash_columns(&[ColumnView { vector: keys, selection: Some(&rows) }], rows.len(), &mut hashes);

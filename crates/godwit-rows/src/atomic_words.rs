@@ -18,8 +18,8 @@ pub struct AtomicWords {
 /// Words in a page of the system.
 const SYSTEM_PAGE_WORDS: usize = 4096 / size_of::<u64>();
 
-/// Words that a thread makes resident at once: 64 pages, some 80 µs, so that threads share the work.
-const RESIDENT_STEP_WORDS: usize = 64 * SYSTEM_PAGE_WORDS;
+/// Words that a thread makes resident at once: a huge page, which would be cleared twice if two threads met in it.
+const RESIDENT_STEP_WORDS: usize = (2 << 20) / size_of::<u64>();
 
 impl AtomicWords {
     /// `len` zeros.
@@ -41,12 +41,13 @@ impl AtomicWords {
         }
     }
 
-    /// Makes the words resident, together with the other threads that call this. To be called before words are read in
-    /// order to be changed: the first read of a page maps the system's page of zeros, and the first write then has to
-    /// take it away from all processors, which costs several times what a write alone does.
+    /// Makes the words resident, together with the other threads that call this, if `words` of them, anywhere, are
+    /// about to be changed and that would make most of them resident anyway. To be called before they are read: the
+    /// first read of a page maps the system's page of zeros, and the first write then has to take it away from all
+    /// processors, which costs several times what a write alone does.
     #[inline]
-    pub fn make_resident(&self) {
-        if self.resident.load(Ordering::Relaxed) < self.len {
+    pub fn make_resident_for(&self, words: usize) {
+        if words >= self.len / SYSTEM_PAGE_WORDS && self.resident.load(Ordering::Relaxed) < self.len {
             self.share_making_resident();
         }
     }
@@ -80,21 +81,28 @@ mod tests {
 
     #[test]
     fn resident_words_keep_what_they_hold() {
-        let manager = manager(16 << 20, false);
+        let manager = manager(64 << 20, false);
         for len in [0, 1, SYSTEM_PAGE_WORDS + 1, RESIDENT_STEP_WORDS, 3 * RESIDENT_STEP_WORDS + 7] {
             let words = AtomicWords::zeroed(len, &manager, MemoryTag::HashTable).unwrap();
             std::thread::scope(|scope| {
                 for thread in 0..2 {
                     let words = &words;
                     scope.spawn(move || {
-                        words.make_resident();
+                        words.make_resident_for(len);
+                        assert!(words.resident.load(Ordering::Relaxed) >= len);
                         for word in words.as_slice().iter().step_by(100) {
                             word.fetch_add(1 + thread, Ordering::Relaxed);
                         }
-                        words.make_resident();
+                        words.make_resident_for(len);
                     });
                 }
             });
+            let few = AtomicWords::zeroed(len, &manager, MemoryTag::HashTable).unwrap();
+            few.make_resident_for((len / SYSTEM_PAGE_WORDS).saturating_sub(1));
+            assert!(
+                len < 2 * SYSTEM_PAGE_WORDS || few.resident.load(Ordering::Relaxed) == 0,
+                "few words of many pages"
+            );
             let expected = |i: usize| if i.is_multiple_of(100) { 3 } else { 0 };
             assert!(words.as_slice().iter().enumerate().all(|(i, word)| word.load(Ordering::Relaxed) == expected(i)));
         }

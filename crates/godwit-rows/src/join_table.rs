@@ -111,7 +111,7 @@ impl JoinHashTable {
         self.rows.list(range, rows);
         self.rows.of_list(rows).hashes(hashes);
         self.rows.of_list(rows).note_loads(self.rows.link_offset);
-        self.entries.make_resident();
+        self.entries.make_resident_for(self.rows.rows());
         let entries = self.entries.as_slice();
         let ahead = if self.bytes() >= PREFETCH_BYTES_MIN { PREFETCH_ROWS } else { usize::MAX };
         godwit_trace::loads(|loads| {
@@ -206,7 +206,6 @@ impl JoinHashTable {
         pointers: &mut [RowPtr],
         candidates: &mut Vec<u32>,
     ) {
-        self.entries.make_resident();
         let entries = self.entries.as_slice();
         let ahead = if self.bytes() >= PREFETCH_BYTES_MIN { PREFETCH_ROWS } else { usize::MAX };
         godwit_trace::loads(|loads| {

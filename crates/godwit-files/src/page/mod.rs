@@ -26,7 +26,7 @@ use godwit_trace::{Place, VECTOR_BYTES};
 
 use buffer::{PageRoom, SpareBuffers, Window};
 pub(crate) use buffer::{ReadWindow, SharedBuffer};
-use cache::Found;
+use cache::{Found, PagePlace};
 pub(crate) use cache::{PageCache, TextCheck};
 pub(crate) use codec::Codec;
 pub(crate) use header::{PageHeader, PageKind, ValueEncoding};
@@ -418,8 +418,8 @@ impl PageReader {
         let mut window = window.lock();
         let seen = self.fetch(&mut window, offset + header_bytes as u64, header.compressed_bytes)?;
         let stored = &seen[..header.compressed_bytes];
-        let index = self.chunk.pages.as_deref().filter(|_| header.kind != PageKind::Dictionary);
-        let index = index.map(|pages| page_of(pages, first_row));
+        let pages = self.chunk.pages.as_deref().filter(|_| header.kind != PageKind::Dictionary);
+        let index = pages.map(|pages| page_of(pages, first_row));
         let mut room = self.room(offset, index, &header)?;
         let Self { file, codec, .. } = self;
         decompress(codec, &header, stored, room.as_mut_slice()).map_err(|error| file.corrupt(error.message()))?;
@@ -431,11 +431,12 @@ impl PageReader {
     /// Returns room for the page at `offset`: in the cache if it is kept there. `index` is the number of a data page,
     /// where known.
     fn room(&mut self, offset: u64, index: Option<usize>, header: &PageHeader) -> Result<PageRoom> {
-        let Self { file, codec, keeps_pages, cache, .. } = self;
+        let Self { file, chunk, codec, keeps_pages, cache, .. } = self;
+        let place = index.map_or(PagePlace::Unknown, |index| PagePlace::Chunk { start: chunk.start, index });
         // Samples of further columns need room, too.
         let is_sampled = *keeps_pages && cache.available_bytes() >= cache.memory_limit() / 4 * 3;
         let at_once = is_sampled || header.kind == PageKind::Dictionary || codec.is_slow();
-        match file.pages().room(offset, index, header, at_once, cache)? {
+        match file.pages().room(offset, place, header, at_once, cache)? {
             Some(room) => Ok(PageRoom::Cached(room)),
             None => PageRoom::new(header.uncompressed_bytes, &mut self.spare, &self.memory)
                 .map_err(|error| error.context(self.file.path().display())),
@@ -448,10 +449,13 @@ impl PageReader {
         if bytes as u64 > left {
             return Err(self.corrupt("a page is longer than its column"));
         }
+        let chunk_bytes = self.chunk.end - self.chunk.start;
         let ahead = match self.chunk.pages {
             Some(_) if bytes > 1 => bytes,
-            // Those who only read dictionaries or headers pass no rows.
-            None if left <= CHUNK_READ_BYTES_MAX && !self.rows.is_empty() => left as usize,
+            // Only those who will read rows need more than a dictionary, or its header.
+            None if offset == self.chunk.start && chunk_bytes <= CHUNK_READ_BYTES_MAX && !self.rows.is_empty() => {
+                chunk_bytes as usize
+            }
             _ => bytes.max(READ_BYTES_MIN),
         };
         let (seen, read) = window.fetch(&self.file, offset, bytes, (ahead as u64).min(left) as usize)?;

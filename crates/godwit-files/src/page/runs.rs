@@ -18,7 +18,7 @@ use godwit_vector::{Bitmap, bitmap_of};
 /// If fewer than one in this many values of a group is needed, each is extracted on its own.
 const SPARSE_FACTOR: usize = 6;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum Run {
     Repeated(u32),
     /// Where the groups begin, and how many of their values were consumed.
@@ -156,7 +156,7 @@ impl RunCursor {
     /// Moves to the next run that isn't empty.
     #[inline]
     fn next_run(&mut self, page: &[u8]) -> Result<()> {
-        // Runs of a few values have a header of one byte, and are nearly always followed by as much as a value takes.
+        // Runs of a few values have a header of one byte, which is nearly always followed by at least four more bytes.
         if let Some([header, value @ ..]) = page.get(self.rest.start..).and_then(|rest| rest.first_chunk::<5>())
             && (2..0x80).contains(header)
         {
@@ -292,9 +292,12 @@ mod tests {
             width in 0u32..=32,
             parts in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u32>(), 0..60)), 0..6),
             steps in prop::collection::vec((0usize..4, 0usize..50, 1usize..10), 0..20),
+            around: (Vec<u8>, Vec<u8>),
         ) {
-            let (bytes, values) = encode(&parts, width);
-            let mut cursor = RunCursor::new(0..bytes.len(), width).unwrap();
+            let (encoded, values) = encode(&parts, width);
+            let range = around.0.len()..around.0.len() + encoded.len();
+            let bytes = [around.0, encoded, around.1].concat();
+            let mut cursor = RunCursor::new(range, width).unwrap();
             let mut at = 0;
             for (kind, count, stride) in steps {
                 let count = count.min(values.len() - at);
@@ -311,7 +314,9 @@ mod tests {
                         prop_assert_eq!(bits, Bitmap::from_fn(count, |row| next[row] == 1));
                     }
                     _ => {
-                        let positions: Vec<u32> = (0..count as u32).step_by(stride).collect();
+                        // Each several times, as those of NULLs are.
+                        let positions = (0..count as u32).step_by(stride).flat_map(|at| vec![at; 1 + at as usize % 3]);
+                        let positions: Vec<u32> = positions.collect();
                         cursor.read_selected(&bytes, count, &positions, &mut Vec::new(), &mut out).unwrap();
                         let expected: Vec<u32> = positions.iter().map(|&p| next[p as usize]).collect();
                         prop_assert_eq!(out, expected);
@@ -321,6 +326,21 @@ mod tests {
             }
             if width > 0 {
                 prop_assert!(cursor.skip(&bytes, values.len() - at + 1).is_err());
+            }
+        }
+
+        #[test]
+        fn short_headers_are_those_of_any_form(bytes in prop::collection::vec(0u8..200, 0..60), end: prop::sample::Index, width in 0u32..=32) {
+            let mut short = RunCursor::new(0..end.index(bytes.len() + 1), width).unwrap();
+            let mut any = short.clone();
+            loop {
+                let results = (short.next_run(&bytes), any.next_run_of_any_form(&bytes));
+                prop_assert_eq!(results.0.is_ok(), results.1.is_ok());
+                prop_assert_eq!((&short.run, short.left, &short.rest), (&any.run, any.left, &any.rest));
+                if results.0.is_err() || short.left == usize::MAX {
+                    break;
+                }
+                (short.left, any.left) = (0, 0);
             }
         }
 

@@ -6,21 +6,20 @@
 //! rows      a a b c c d   NULL rows get some other row's value
 //! ```
 
-use crate::Bitmap;
+use crate::{Bitmap, Native};
 
 /// Appends a value for each bit of `validity`: the next of `values` where it is set, an arbitrary one of them where it
 /// isn't.
 ///
 /// # Panics
 /// If there isn't one value for each bit that is set, and at least one.
-pub fn spread<T: Copy>(values: &[T], validity: &Bitmap, out: &mut Vec<T>) {
+pub fn spread<T: Native>(values: &[T], validity: &Bitmap, out: &mut Vec<T>) {
     assert!(!values.is_empty() && values.len() == validity.count_ones(), "one value for each bit");
     out.reserve(validity.words().len() * 64);
     let spread_word = spreader::<T>();
     let mut before = 0;
     for (index, &word) in validity.words().iter().enumerate() {
-        // SAFETY: `before` bits are set before this word, so it and its bits aren't more than there are values; whole
-        // words are reserved.
+        // SAFETY: `before` and the word's bits are at most as many as the values; whole words are reserved.
         unsafe {
             let target = out.as_mut_ptr().add(out.len() + index * 64);
             spread_word(values.as_ptr(), before, word, target);
@@ -38,7 +37,7 @@ pub fn spread<T: Copy>(values: &[T], validity: &Bitmap, out: &mut Vec<T>) {
 type Spreader<T> = unsafe fn(values: *const T, before: usize, word: u64, target: *mut T);
 
 #[inline]
-fn spreader<T: Copy>() -> Spreader<T> {
+fn spreader<T: Native>() -> Spreader<T> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512f") {
         match size_of::<T>() {
@@ -50,7 +49,7 @@ fn spreader<T: Copy>() -> Spreader<T> {
     spread_any::<T>
 }
 
-unsafe fn spread_any<T: Copy>(values: *const T, mut before: usize, word: u64, target: *mut T) {
+unsafe fn spread_any<T: Native>(values: *const T, mut before: usize, word: u64, target: *mut T) {
     for bit in 0..64 {
         before += (word >> bit & 1) as usize;
         // SAFETY: the value of the last bit that is set, or the first one; room for 64.
@@ -59,8 +58,8 @@ unsafe fn spread_any<T: Copy>(values: *const T, mut before: usize, word: u64, ta
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,popcnt,bmi2")]
-unsafe fn spread_4_bytes<T: Copy>(values: *const T, before: usize, word: u64, target: *mut T) {
+#[target_feature(enable = "avx512f")]
+unsafe fn spread_4_bytes<T: Native>(values: *const T, before: usize, word: u64, target: *mut T) {
     use std::arch::x86_64::*;
     // SAFETY: the values loaded are those of bits that are set, as the mask has one for each; the value of NULL rows is
     // the first of all. Four stores of 16 lanes are 64.
@@ -79,8 +78,8 @@ unsafe fn spread_4_bytes<T: Copy>(values: *const T, before: usize, word: u64, ta
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,popcnt,bmi2")]
-unsafe fn spread_8_bytes<T: Copy>(values: *const T, before: usize, word: u64, target: *mut T) {
+#[target_feature(enable = "avx512f")]
+unsafe fn spread_8_bytes<T: Native>(values: *const T, before: usize, word: u64, target: *mut T) {
     use std::arch::x86_64::*;
     // SAFETY: as for four bytes, with eight stores of eight lanes.
     unsafe {
@@ -103,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    fn check<T: Copy + PartialEq + std::fmt::Debug>(validity: &Bitmap, value: impl Fn(usize) -> T) {
+    fn check<T: Native>(validity: &Bitmap, value: impl Fn(usize) -> T) {
         let values: Vec<T> = (0..validity.count_ones()).map(value).collect();
         if values.is_empty() {
             return;

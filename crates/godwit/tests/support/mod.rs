@@ -71,9 +71,13 @@ fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &m
     evidence.other_threads += usize::from(session::threads(&database) != threads);
     // I/O threads hold pages until their batch is over.
     let began = Instant::now();
-    while database.memory_statistics().temp_file_bytes != 0 {
+    let left_bytes = || database.memory_statistics().temp_file_bytes;
+    while left_bytes() != 0 {
         if began.elapsed() > Duration::from_secs(60) {
-            return Err(format!("{name}: intermediates stay on disk after the last statement"));
+            return Err(format!(
+                "{name}: {} bytes of intermediates stay on disk after the last statement",
+                left_bytes()
+            ));
         }
         thread::sleep(Duration::from_millis(1));
     }
