@@ -165,7 +165,7 @@ impl<'t> Parts<'t> {
     fn behind_blanks(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.as_bytes().get(self.at)?;
-            if !byte.is_ascii_whitespace() {
+            if byte > b' ' || !byte.is_ascii_whitespace() {
                 return Some(byte);
             }
             self.at += 1;
