@@ -18,10 +18,11 @@ pub(crate) const REMOTE_MORSELS_AHEAD: usize = 8;
 /// Bytes read at once while page boundaries are unknown (files without an offset index), to find the next page header.
 pub(crate) const READ_BYTES_MIN: usize = 64 * 1024;
 
-/// Column chunks without an offset index that are no larger than this, in bytes, are read whole when they are begun: they
-/// usually have a dictionary and one page, which would otherwise be read in parts that overlap. At most
-/// [`WINDOW_KEPT_BYTES_MAX`], which scans reserve.
+/// Column chunks without an offset index that are no larger than this, in bytes, are read whole if none of their
+/// headers is known yet: they usually have a dictionary and one page, which would be read in parts that overlap. Scans
+/// reserve as much for a window.
 pub(crate) const CHUNK_READ_BYTES_MAX: u64 = 1024 * 1024;
+const _: () = assert!(CHUNK_READ_BYTES_MAX <= WINDOW_KEPT_BYTES_MAX as u64);
 
 /// Sizes of readers' buffers are multiples of this, so they don't change with every page.
 pub(crate) const BUFFER_STEP_BYTES: usize = 64 * 1024;

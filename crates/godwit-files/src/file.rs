@@ -112,7 +112,7 @@ impl FileBytes {
 
     /// Announces several ranges of pages, except those whose pages are cached.
     pub(crate) fn advise_all(&self, mut ranges: Vec<Range<u64>>) {
-        ranges.retain(|range| !self.0.pages.has_all_of(range));
+        ranges.retain(|range| !self.0.pages.has_most_of(range));
         if !ranges.is_empty() {
             self.0.file.will_need_all(&ranges);
         }

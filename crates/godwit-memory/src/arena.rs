@@ -79,7 +79,8 @@ struct Arena {
     absent: u128,
     /// Blocks that the kernel mustn't turn into huge pages, because they have holes.
     holed_blocks: u16,
-    /// Blocks that were opened in small pages, and stay that way unless the kernel collapses them.
+    /// Blocks that were opened in small pages, and stay that way until they are released, unless the kernel collapses
+    /// them.
     small_blocks: u16,
 }
 
@@ -151,7 +152,13 @@ impl Arena {
             (false, false) => Some(false),
             _ => None,
         };
-        self.holed_blocks = if is_whole { self.holed_blocks & !(1 << block) } else { self.holed_blocks | (1 << block) };
+        if is_whole {
+            self.holed_blocks &= !(1 << block);
+            // Without a small page in it, the next fault would be that of a huge one.
+            self.small_blocks &= !(1 << block);
+        } else {
+            self.holed_blocks |= 1 << block;
+        }
         Release { block_start: start, block, frames, is_whole, change }
     }
 

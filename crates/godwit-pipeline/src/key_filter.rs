@@ -95,8 +95,8 @@ impl KeyFilter {
         values as f64 / column.count() as f64
     }
 
-    /// Keeps those of `rows` (ascending positions in the dense vector `keys`) whose key may have a match; NULL never has
-    /// one, but may be among the first rows of a top-N.
+    /// Keeps those of `rows` (ascending positions in the dense vector `keys`) whose key may have a match; NULL never
+    /// has one, but may be among the first rows of a top-N.
     pub fn retain(&self, keys: &Vector, rows: &mut Vec<u32>) {
         if let Some(bound) = &self.bound {
             return bound.retain(keys, rows);
@@ -273,7 +273,8 @@ impl KeySet {
         }
         let min = i64::try_from(range.min).ok()?;
         i64::try_from(range.max).ok()?;
-        let words = AtomicWords::zeroed(bits.div_ceil(64) as usize + 1, memory, MemoryTag::HashTable).ok()?;
+        let words = bits.div_ceil(64) as usize + 1;
+        let words = AtomicWords::zeroed(words, keys as usize, memory, MemoryTag::HashTable).ok()?;
         Some(KeySet::Bits { min, words })
     }
 
@@ -286,7 +287,8 @@ impl KeySet {
         if words * 8 > bytes_max {
             return None;
         }
-        Some(KeySet::Bloom { words: AtomicWords::zeroed(words as usize, memory, MemoryTag::HashTable).ok()? })
+        let words = AtomicWords::zeroed(words as usize, keys as usize, memory, MemoryTag::HashTable).ok()?;
+        Some(KeySet::Bloom { words })
     }
 
     /// Adds the keys that aren't NULL, which are in the range that the set was made for. May be called concurrently.
@@ -302,7 +304,7 @@ impl KeySet {
         };
         match self {
             KeySet::Bits { min, words } => {
-                words.make_resident_for(rows.len());
+                words.make_resident();
                 let words = words.as_slice();
                 let mut seen = 0;
                 let flat = keys.to_flat();
@@ -323,7 +325,7 @@ impl KeySet {
                 seen == 0
             }
             KeySet::Bloom { words } => {
-                words.make_resident_for(rows.len());
+                words.make_resident();
                 let words = words.as_slice();
                 let mut hashes = Vec::new();
                 hash_columns(&[ColumnView { vector: keys, selection: Some(&rows) }], rows.len(), &mut hashes);

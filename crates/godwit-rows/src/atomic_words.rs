@@ -6,28 +6,30 @@ use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, PinnedPage};
 
 /// A fixed number of 64-bit words that many workers write concurrently. Stored in one pinned large page: zeroed lazily
-/// by the system, on huge pages, accounted for by the buffer manager, freed when dropped.
+/// by the system, on huge pages where they pay off, accounted for by the buffer manager, freed when dropped.
 pub struct AtomicWords {
     /// `None` if there are no words.
     page: Option<PinnedPage>,
     len: usize,
     /// The words before this one are resident, or about to be.
     resident: AtomicUsize,
+    /// How many are expected to be changed.
+    changes: usize,
 }
 
 /// Words in a page of the system.
 const SYSTEM_PAGE_WORDS: usize = 4096 / size_of::<u64>();
 
 /// Words that a thread makes resident at once: a huge page, which would be cleared twice if two threads met in it.
-const RESIDENT_STEP_WORDS: usize = (2 << 20) / size_of::<u64>();
+const RESIDENT_STEP_WORDS: usize = if cfg!(miri) { 4096 } else { 2 << 20 } / size_of::<u64>();
 
 impl AtomicWords {
-    /// `len` zeros.
-    pub fn zeroed(len: usize, manager: &BufferManager, tag: MemoryTag) -> Result<Self> {
+    /// `len` zeros, of which about `changes`, anywhere, will be changed.
+    pub fn zeroed(len: usize, changes: usize, manager: &BufferManager, tag: MemoryTag) -> Result<Self> {
         let bytes = len * size_of::<u64>();
         let page = if len == 0 { None } else { Some(manager.allocate_large(bytes, tag)?) };
         assert!(page.as_ref().is_none_or(|page| page.len() >= bytes));
-        Ok(Self { page, len, resident: AtomicUsize::new(0) })
+        Ok(Self { page, len, resident: AtomicUsize::new(0), changes })
     }
 
     /// The words.
@@ -41,13 +43,13 @@ impl AtomicWords {
         }
     }
 
-    /// Makes the words resident, together with the other threads that call this, if `words` of them, anywhere, are
-    /// about to be changed and that would make most of them resident anyway. To be called before they are read: the
-    /// first read of a page maps the system's page of zeros, and the first write then has to take it away from all
-    /// processors, which costs several times what a write alone does.
+    /// Makes the words resident, together with the other threads that call this, unless the changes to come would leave
+    /// most of them alone. To be called before words are read in order to be changed: the first read of a page maps the
+    /// system's page of zeros, and the first write then has to take it away from all processors, which costs several
+    /// times what a write alone does.
     #[inline]
-    pub fn make_resident_for(&self, words: usize) {
-        if words >= self.len / SYSTEM_PAGE_WORDS && self.resident.load(Ordering::Relaxed) < self.len {
+    pub fn make_resident(&self) {
+        if self.resident.load(Ordering::Relaxed) < self.len && self.changes >= self.len / SYSTEM_PAGE_WORDS {
             self.share_making_resident();
         }
     }
@@ -83,22 +85,23 @@ mod tests {
     fn resident_words_keep_what_they_hold() {
         let manager = manager(64 << 20, false);
         for len in [0, 1, SYSTEM_PAGE_WORDS + 1, RESIDENT_STEP_WORDS, 3 * RESIDENT_STEP_WORDS + 7] {
-            let words = AtomicWords::zeroed(len, &manager, MemoryTag::HashTable).unwrap();
+            let words = AtomicWords::zeroed(len, len, &manager, MemoryTag::HashTable).unwrap();
             std::thread::scope(|scope| {
                 for thread in 0..2 {
                     let words = &words;
                     scope.spawn(move || {
-                        words.make_resident_for(len);
+                        words.make_resident();
                         assert!(words.resident.load(Ordering::Relaxed) >= len);
                         for word in words.as_slice().iter().step_by(100) {
                             word.fetch_add(1 + thread, Ordering::Relaxed);
                         }
-                        words.make_resident_for(len);
+                        words.make_resident();
                     });
                 }
             });
-            let few = AtomicWords::zeroed(len, &manager, MemoryTag::HashTable).unwrap();
-            few.make_resident_for((len / SYSTEM_PAGE_WORDS).saturating_sub(1));
+            let changes = (len / SYSTEM_PAGE_WORDS).saturating_sub(1);
+            let few = AtomicWords::zeroed(len, changes, &manager, MemoryTag::HashTable).unwrap();
+            few.make_resident();
             assert!(
                 len < 2 * SYSTEM_PAGE_WORDS || few.resident.load(Ordering::Relaxed) == 0,
                 "few words of many pages"

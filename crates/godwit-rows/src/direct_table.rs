@@ -36,7 +36,7 @@ impl DirectTable {
     pub fn new(rows: &PinnedRows, range: ValueRange, manager: &BufferManager) -> Result<Self> {
         let min = i64::try_from(range.min).expect("the range was checked");
         let slots = usize::try_from(range.count()).expect("the range was checked");
-        let entries = AtomicWords::zeroed(slots, manager, MemoryTag::HashTable)?;
+        let entries = AtomicWords::zeroed(slots, rows.rows(), manager, MemoryTag::HashTable)?;
         let object = manager.object_of(MemoryTag::HashTable);
         Ok(Self { rows: LinkedRows::new(rows), min, entries, object })
     }

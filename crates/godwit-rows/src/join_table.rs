@@ -88,7 +88,7 @@ impl JoinHashTable {
         Ok(Self {
             key_columns: (0..key_columns).collect(),
             nulls_equal,
-            entries: AtomicWords::zeroed(entries as usize, manager, MemoryTag::HashTable)?,
+            entries: AtomicWords::zeroed(entries as usize, rows.rows(), manager, MemoryTag::HashTable)?,
             mask: entries - 1,
             object: manager.object_of(MemoryTag::HashTable),
             rows: LinkedRows::new(rows),
@@ -111,7 +111,7 @@ impl JoinHashTable {
         self.rows.list(range, rows);
         self.rows.of_list(rows).hashes(hashes);
         self.rows.of_list(rows).note_loads(self.rows.link_offset);
-        self.entries.make_resident_for(self.rows.rows());
+        self.entries.make_resident();
         let entries = self.entries.as_slice();
         let ahead = if self.bytes() >= PREFETCH_BYTES_MIN { PREFETCH_ROWS } else { usize::MAX };
         godwit_trace::loads(|loads| {

@@ -314,7 +314,7 @@ mod tests {
                         prop_assert_eq!(bits, Bitmap::from_fn(count, |row| next[row] == 1));
                     }
                     _ => {
-                        // Each several times, as those of NULLs are.
+                        // Some several times, as those of NULLs are.
                         let positions = (0..count as u32).step_by(stride).flat_map(|at| vec![at; 1 + at as usize % 3]);
                         let positions: Vec<u32> = positions.collect();
                         cursor.read_selected(&bytes, count, &positions, &mut Vec::new(), &mut out).unwrap();
@@ -330,7 +330,11 @@ mod tests {
         }
 
         #[test]
-        fn short_headers_are_those_of_any_form(bytes in prop::collection::vec(0u8..200, 0..60), end: prop::sample::Index, width in 0u32..=32) {
+        fn short_headers_are_those_of_any_form(
+            bytes in prop::collection::vec(0u8..200, 0..60),
+            end: prop::sample::Index,
+            width in 0u32..=32,
+        ) {
             let mut short = RunCursor::new(0..end.index(bytes.len() + 1), width).unwrap();
             let mut any = short.clone();
             loop {

@@ -159,7 +159,7 @@ pub(crate) struct KeyCounts {
 impl KeyCounts {
     /// Returns true if each value of another column should be the key of one row: a table's primary key, all of it, and
     /// a column that has no more values.
-    pub(crate) fn has_all_of(&self, other: &ColumnEstimate) -> bool {
+    pub(crate) fn has_most_of(&self, other: &ColumnEstimate) -> bool {
         self.is_unfiltered && self.rows_of.len() as f64 == self.rows && other.domain_at_most() <= self.rows
     }
 

@@ -190,7 +190,7 @@ fn hubs_of(plan: &Plan, classes: &[Vec<Member>], relations: &[Relation], estimat
     let is_asked = |class: usize, at: usize| {
         let member = &classes[class][at];
         let hub = hubs[class].as_ref().filter(|_| smallest[class] != Some(at) && center != Some(member.relation));
-        hub.is_some_and(|hub| !hub.has_all_of(&member.estimate))
+        hub.is_some_and(|hub| !hub.has_most_of(&member.estimate))
     };
     let places = classes.iter().enumerate().flat_map(|(class, all)| (0..all.len()).map(move |at| (class, at)));
     let other_columns: Vec<_> = places.map(|(class, at)| columns[class][at].filter(|_| is_asked(class, at))).collect();

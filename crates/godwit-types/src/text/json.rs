@@ -1,4 +1,5 @@
-//! JSON after RFC 8259: validates texts, writes strings. Nesting is kept on an explicit stack, so depth is bounded by memory only.
+//! JSON after RFC 8259: validates texts, writes strings. Nesting is kept on an explicit stack, so depth is bounded by
+//! memory only.
 
 use std::fmt::Write as _;
 use std::mem::take;
@@ -159,6 +160,7 @@ impl Cursor<'_> {
         if matches!(self.text.get(self.at), Some(b'.' | b'e' | b'E')) { self.fraction_and_exponent() } else { Some(()) }
     }
 
+    /// Skips what comes after the digits before a point or exponent.
     fn fraction_and_exponent(&mut self) -> Option<()> {
         if self.skips(|byte| byte == b'.') {
             self.digits()?;

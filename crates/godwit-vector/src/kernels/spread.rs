@@ -19,7 +19,8 @@ pub fn spread<T: Native>(values: &[T], validity: &Bitmap, out: &mut Vec<T>) {
     let spread_word = spreader::<T>();
     let mut before = 0;
     for (index, &word) in validity.words().iter().enumerate() {
-        // SAFETY: `before` and the word's bits are at most as many as the values; whole words are reserved.
+        // SAFETY: `before` and the word's bits are at most as many as the values, whole words are reserved, and the
+        // processor has what the function needs.
         unsafe {
             let target = out.as_mut_ptr().add(out.len() + index * 64);
             spread_word(values.as_ptr(), before, word, target);
