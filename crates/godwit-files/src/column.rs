@@ -214,10 +214,6 @@ impl ColumnReader {
             Some(validity) => Cow::Owned(value_positions(validity, selected)),
             None => Cow::Borrowed(selected),
         });
-        let picked_validity = match (&validity, selected) {
-            (Some(validity), Some(selected)) => Some(validity.take(selected)),
-            _ => validity.clone(),
-        };
         let vector = match &mut page.values {
             Values::Flat(flat) => {
                 let slice = flat.slice(start, values);
@@ -226,7 +222,7 @@ impl ColumnReader {
                     (None, Some(validity)) => spread_over_rows(&slice, validity),
                     (None, None) => slice,
                 };
-                Vector::flat(rows, picked_validity)
+                Vector::flat(rows, validity_at(validity, selected))
             }
             Values::Codes(cursor) => {
                 codes.clear();
@@ -242,7 +238,8 @@ impl ColumnReader {
                     std::mem::swap(codes, scratch);
                 }
                 let dictionary = &loaded.as_ref().expect("pages of codes load the dictionary").entries;
-                from_codes(codes, dictionary, picked_validity).ok_or_else(|| pages.corrupt(BAD_CODE))?
+                let validity = validity_at(validity, selected);
+                from_codes(codes, dictionary, validity).ok_or_else(|| pages.corrupt(BAD_CODE))?
             }
         };
         Ok(vector)
@@ -416,26 +413,40 @@ fn value_positions(validity: &Bitmap, selected: &[u32]) -> Vec<u32> {
     selected.iter().map(position).collect()
 }
 
+/// Returns which of the selected rows, or of all, aren't NULL.
+fn validity_at(validity: Option<Bitmap>, selected: Option<&[u32]>) -> Option<Bitmap> {
+    match (validity, selected) {
+        (Some(validity), Some(selected)) => Some(validity.take(selected)),
+        (validity, _) => validity,
+    }
+}
+
+/// Makes a vector of the same type from the `$values` of a fixed-width one; `$rest` from any `$other`.
+macro_rules! map_fixed_width {
+    ($flat:expr, $values:ident => $body:expr, $other:ident => $rest:expr) => {
+        map_fixed_width!(
+            @ $flat, $values => $body, $other => $rest; Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64
+        )
+    };
+    (@ $flat:expr, $values:ident => $body:expr, $other:ident => $rest:expr; $($variant:ident),*) => {
+        match $flat {
+            $(Flat::$variant($values) => Flat::$variant($body.into()),)*
+            $other => $rest,
+        }
+    };
+}
+
 /// Returns the values of all rows; NULL rows get another row's.
 fn spread_over_rows(values: &Flat, validity: &Bitmap) -> Flat {
-    macro_rules! spread {
-        ($($variant:ident),*) => {
-            match values {
-                $(Flat::$variant(values) => {
-                    let mut rows = Vec::new();
-                    spread(values, validity, &mut rows);
-                    Flat::$variant(rows.into())
-                })*
-                other => {
-                    let all: Vec<u32> = (0..validity.count_ones() as u32).collect();
-                    let mut positions = Vec::new();
-                    spread(&all, validity, &mut positions);
-                    other.take(&positions)
-                }
-            }
-        };
+    fn rows<T: Native>(values: &[T], validity: &Bitmap) -> Vec<T> {
+        let mut rows = Vec::new();
+        spread(values, validity, &mut rows);
+        rows
     }
-    spread!(Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64)
+    map_fixed_width!(values, values => rows(values, validity), other => {
+        let positions: Vec<u32> = (0..validity.count_ones() as u32).collect();
+        other.take(&rows(&positions, validity))
+    })
 }
 
 /// Returns codes as a vector; `None` if one is out of bounds.
@@ -452,18 +463,11 @@ fn from_codes(codes: &[u32], dictionary: &Arc<Dictionary>, validity: Option<Bitm
 
 /// Returns the values at `positions`; `None` if one is out of bounds.
 fn pick(values: &Flat, positions: &[u32]) -> Option<Flat> {
-    macro_rules! pick {
-        ($($variant:ident),*) => {
-            match values {
-                $(Flat::$variant(values) => {
-                    let mut out = Vec::with_capacity(positions.len());
-                    look_up(values, positions, &mut out).then(|| Flat::$variant(out.into()))
-                })*
-                other => Some(other.take(positions)),
-            }
-        };
+    fn picked<T: Native>(values: &[T], positions: &[u32]) -> Option<Vec<T>> {
+        let mut out = Vec::with_capacity(positions.len());
+        look_up(values, positions, &mut out).then_some(out)
     }
-    pick!(Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64)
+    Some(map_fixed_width!(values, values => picked(values, positions)?, other => other.take(positions)))
 }
 
 /// Decodes `count` values in PLAIN encoding; `None` if the page ends before.
