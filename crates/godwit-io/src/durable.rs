@@ -11,13 +11,14 @@
 
 use std::fs;
 use std::io;
-use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
+
+use crate::page_cache::read_ahead;
 
 /// A named file, shared by threads.
 pub trait DurableFile: Send + Sync {
@@ -114,7 +115,7 @@ impl DurableFile for fs::File {
     }
 
     fn will_need(&self, offset: u64, bytes: u64) {
-        let _ = rustix::fs::fadvise(self, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
+        read_ahead(self, offset, bytes);
     }
 
     fn bytes(&self) -> io::Result<u64> {

@@ -23,6 +23,7 @@ mod durable;
 mod files;
 mod interrupt;
 mod local_files;
+mod page_cache;
 mod priority;
 mod queue;
 mod read_faults;

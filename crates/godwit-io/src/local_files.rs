@@ -11,7 +11,6 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -24,6 +23,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::durable::sync_folder_of;
+use crate::page_cache::read_ahead;
 use crate::{DiskSystem, FileKind, FileMetadata, Files, Input, InputFile, NewFile};
 
 /// Maximum number of links followed from a name; the same as the kernel's.
@@ -96,21 +96,6 @@ struct LocalInput {
     bytes: u64,
 }
 
-impl LocalInput {
-    /// Returns true if the system has the byte in memory.
-    #[cfg(target_os = "linux")]
-    fn is_cached(&self, offset: u64) -> bool {
-        let mut byte = [0];
-        let buffers = &mut [io::IoSliceMut::new(&mut byte)];
-        rustix::io::preadv2(&self.file, buffers, offset, rustix::io::ReadWriteFlags::NOWAIT) == Ok(1)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn is_cached(&self, _offset: u64) -> bool {
-        false
-    }
-}
-
 impl InputFile for LocalInput {
     fn bytes(&self) -> u64 {
         self.bytes
@@ -121,13 +106,7 @@ impl InputFile for LocalInput {
     }
 
     fn will_need(&self, offset: u64, bytes: u64) {
-        // The system would look up each page of the range, which takes a tenth as long as reading them. What it has of both
-        // ends and of the middle stands for the rest.
-        let Some(last) = bytes.checked_sub(1) else { return };
-        if [0, last / 2, last].iter().all(|&at| self.is_cached(offset.saturating_add(at))) {
-            return;
-        }
-        let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
+        read_ahead(&self.file, offset, bytes);
     }
 }
 

@@ -6,7 +6,7 @@ use godwit_common::{Error, Result, format_bytes};
 
 use crate::config::{ARENA_BYTES, HUGE_PAGE_BYTES};
 
-pub(crate) use platform::{advise_huge, release_to_system, unmap};
+pub(crate) use platform::{advise_huge, release_to_system, thread_time, unmap};
 
 /// Zeroed memory, aligned to the size of an arena if it is one, or of a huge page if it is at least that large.
 pub(crate) fn map(bytes: usize) -> Result<NonNull<u8>> {
@@ -29,9 +29,17 @@ fn alignment(bytes: usize) -> usize {
 mod platform {
     use std::ffi::c_void;
     use std::ptr::{self, NonNull};
+    use std::time::Duration;
 
     use rustix::io::Errno;
     use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+    use rustix::time::{ClockId, clock_gettime};
+
+    /// Processor time of this thread.
+    pub(crate) fn thread_time() -> Duration {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
 
     pub(super) fn map(bytes: usize, alignment: usize) -> Result<NonNull<u8>, Errno> {
         if alignment == 1 {
@@ -106,6 +114,7 @@ mod platform {
 mod platform {
     use std::alloc::{Layout, LayoutError, alloc_zeroed, dealloc};
     use std::ptr::NonNull;
+    use std::time::Duration;
 
     /// The alignment of every mapping.
     const PAGE: usize = 4096;
@@ -136,4 +145,9 @@ mod platform {
     }
 
     pub(crate) unsafe fn advise_huge(_start: NonNull<u8>, _bytes: usize, _huge: bool) {}
+
+    /// No touch is slow.
+    pub(crate) fn thread_time() -> Duration {
+        Duration::ZERO
+    }
 }

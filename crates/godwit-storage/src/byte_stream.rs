@@ -87,9 +87,7 @@ impl ByteStream {
             return Ok(StreamBytes::InPlace(extent.block.read(memory)?, start..start + length));
         }
         let reservation = memory.reserve(length, MemoryTag::Table)?;
-        // Whole words keep the copy aligned.
-        let mut words = vec![0u64; length.div_ceil(ALIGNMENT_BYTES)];
-        let copy: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        let mut words = Vec::with_capacity(length.div_ceil(ALIGNMENT_BYTES));
         let mut copied = 0;
         for index in first.. {
             if copied == length {
@@ -102,10 +100,25 @@ impl ByteStream {
             let block = extent.block.read(memory)?;
             let piece = &block[from..from + taken];
             godwit_trace::loads(|loads| loads.run(piece.as_ptr(), piece.len(), VECTOR_BYTES));
-            copy[copied..copied + taken].copy_from_slice(piece);
+            append(&mut words, copied, piece);
             copied += taken;
         }
         Ok(StreamBytes::Copied(CopiedBytes { words, length, _reservation: reservation }))
+    }
+}
+
+/// Appends a piece to words that hold `length` bytes so far: whole words keep a copy aligned. Nearly all pieces consist
+/// of them, so nothing is written twice.
+fn append(words: &mut Vec<u64>, length: usize, piece: &[u8]) {
+    let whole = &piece[..piece.len() / ALIGNMENT_BYTES * ALIGNMENT_BYTES];
+    let whole =
+        if length.is_multiple_of(ALIGNMENT_BYTES) { bytemuck::try_cast_slice(whole).unwrap_or(&[]) } else { &[] };
+    words.extend_from_slice(whole);
+    let rest = &piece[size_of_val(whole)..];
+    if !rest.is_empty() {
+        let start = length + piece.len() - rest.len();
+        words.resize((length + piece.len()).div_ceil(ALIGNMENT_BYTES), 0);
+        bytemuck::cast_slice_mut(words)[start..start + rest.len()].copy_from_slice(rest);
     }
 }
 
@@ -204,4 +217,27 @@ pub(crate) fn finish_streams(writers: Vec<StreamWriter>, blocks: &Blocks) -> Res
         Arc::new(ByteStream::new(extents))
     });
     Ok(finished.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_any_length_are_appended() {
+        let bytes: Vec<u8> = (0..200).collect();
+        for ends in [[64, 128, 200], [64, 128, 199], [3, 64, 200], [61, 62, 200], [0, 200, 200]] {
+            // Also pieces that don't begin at whole words in memory.
+            for shift in [0, 1] {
+                let source = [vec![0; shift], bytes.clone()].concat();
+                let (mut words, mut length) = (Vec::new(), 0);
+                for end in ends {
+                    append(&mut words, length, &source[shift + length..shift + end]);
+                    length = end;
+                }
+                assert_eq!(words.len(), length.div_ceil(ALIGNMENT_BYTES));
+                assert_eq!(bytemuck::cast_slice::<u64, u8>(&words)[..length], bytes[..length]);
+            }
+        }
+    }
 }

@@ -30,25 +30,31 @@ enum State {
     Known(CachedPage),
 }
 
-impl Segment {
-    /// The shortest range that contains all of `rows` whose integers, or codes, may be in `wanted`; all of `rows` if
-    /// that isn't known. `rows` start at a multiple of [`WINDOW_ROWS`].
-    pub fn rows_within(&self, rows: Range<usize>, wanted: ValueRange, memory: &BufferManager) -> Result<Range<usize>> {
-        let Some(bounds) = self.window_bounds(memory)? else { return Ok(rows) };
+/// Bounds of the integers, or codes, in each window of a segment.
+pub struct WindowRanges(PinnedPage);
+
+impl WindowRanges {
+    /// The shortest range that contains all of `rows` whose integers, or codes, may be in `wanted`. `rows` start at a
+    /// multiple of [`WINDOW_ROWS`].
+    pub fn rows_within(&self, rows: Range<usize>, wanted: ValueRange) -> Range<usize> {
         let may_have = |window: &usize| {
-            let entry = &bounds.as_slice()[window * ENTRY_BYTES..][..ENTRY_BYTES];
+            let entry = &self.0.as_slice()[window * ENTRY_BYTES..][..ENTRY_BYTES];
             let (min, max) = entry.split_at(size_of::<i64>());
             let value = |bytes: &[u8]| i128::from(i64::from_le_bytes(bytes.try_into().expect("eight bytes")));
             let (min, max) = (value(min), value(max));
             min <= max && wanted.min <= max && min <= wanted.max
         };
         let mut windows = rows.start / WINDOW_ROWS..rows.end.div_ceil(WINDOW_ROWS);
-        let Some(first) = windows.clone().find(may_have) else { return Ok(rows.start..rows.start) };
+        let Some(first) = windows.clone().find(may_have) else { return rows.start..rows.start };
         let last = windows.rfind(may_have).expect("there is a first");
-        Ok(first * WINDOW_ROWS..rows.end.min((last + 1) * WINDOW_ROWS))
+        first * WINDOW_ROWS..rows.end.min((last + 1) * WINDOW_ROWS)
     }
+}
 
-    fn window_bounds(&self, memory: &BufferManager) -> Result<Option<PinnedPage>> {
+impl Segment {
+    /// The bounds of its windows, for one lookup; `None` for the first one, and for values that have none. The second
+    /// one reads the whole segment.
+    pub fn window_ranges(&self, memory: &BufferManager) -> Result<Option<WindowRanges>> {
         if !self.parts.iter().all(|part| is_bounded(part.header.physical, part.header.range)) {
             return Ok(None);
         }
@@ -62,7 +68,7 @@ impl Segment {
                 State::Asked => {}
                 State::Known(page) => {
                     if let Some(page) = page.pin() {
-                        return Ok(Some(page));
+                        return Ok(Some(WindowRanges(page)));
                     }
                 }
             }
@@ -74,7 +80,7 @@ impl Segment {
         let made = memory.cache(bytes, MemoryTag::Table, |page| self.read_bounds(page, &memory))?;
         Ok(made.map(|(page, pinned)| {
             *self.windows.0.lock() = State::Known(page);
-            pinned
+            WindowRanges(pinned)
         }))
     }
 

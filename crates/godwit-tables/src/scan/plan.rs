@@ -22,6 +22,10 @@ const MORSEL_ROWS: usize = 65_536;
 /// Up to this many morsels, reading them is faster than checking key filters.
 const LOOKED_THROUGH_MORSELS: usize = 2;
 
+/// Bounds of windows are asked for if at most this many morsels are left: in more, the wanted values are likely to be
+/// everywhere. They are read when the scan is planned, by one thread, in about a millisecond for so many.
+const NARROWED_MORSELS_MAX: usize = 8;
+
 /// A piece of work.
 pub(crate) enum Morsel {
     /// Rows of a row group of the main part, and its number.
@@ -94,8 +98,7 @@ pub(super) fn plan(
 impl ScanPlan {
     /// Skips row groups in which no row has a value with this hash in a column.
     pub(super) fn look_up(&mut self, version: &TableVersion, column: usize, hash: u64) -> Result<()> {
-        let in_main = |morsel: &&Morsel| matches!(morsel, Morsel::Main(..));
-        if self.morsels.iter().filter(in_main).count() <= LOOKED_THROUGH_MORSELS || !version.is_looked_up(column) {
+        if self.morsels_of_main() <= LOOKED_THROUGH_MORSELS || !version.is_looked_up(column) {
             return Ok(());
         }
         // The row group that was checked last, and whether it may have the value: its morsels are consecutive.
@@ -120,17 +123,34 @@ impl ScanPlan {
         Ok(())
     }
 
-    /// Trims windows from the ends of morsels that have no integer, or code, in the `wanted` range of a column.
+    /// Trims windows from the ends of morsels that have no integer, or code, in the `wanted` range of a column, if few
+    /// morsels are left.
     pub(super) fn narrow(&mut self, column: usize, wanted: ValueRange, memory: &BufferManager) -> Result<()> {
+        if self.morsels_of_main() > NARROWED_MORSELS_MAX {
+            return Ok(());
+        }
+        // The bounds of the row group before: its morsels are consecutive, and are one lookup.
+        let mut last = None;
         for morsel in &mut self.morsels {
-            let Morsel::Main(group, _, rows) = morsel else { continue };
+            let Morsel::Main(group, place, rows) = morsel else { continue };
             let Some(segment) = group.segments.get(column) else { continue };
-            let within = segment.rows_within(rows.clone(), wanted, memory)?;
-            self.rows_pruned += (rows.len() - within.len()) as u64;
-            *rows = within;
+            let ranges = match last.take().filter(|(known, _)| known == place) {
+                Some((_, ranges)) => ranges,
+                None => segment.window_ranges(memory)?,
+            };
+            if let Some(ranges) = &ranges {
+                let within = ranges.rows_within(rows.clone(), wanted);
+                self.rows_pruned += (rows.len() - within.len()) as u64;
+                *rows = within;
+            }
+            last = Some((*place, ranges));
         }
         self.morsels.retain(|morsel| morsel.rows() > 0);
         Ok(())
+    }
+
+    fn morsels_of_main(&self) -> usize {
+        self.morsels.iter().filter(|morsel| matches!(morsel, Morsel::Main(..))).count()
     }
 }
 
