@@ -14,6 +14,7 @@ use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation, UnfilledPage};
 use parking_lot::{Mutex, MutexGuard};
 
+use super::PAGES_TOGETHER;
 use crate::config::{BUFFER_STEP_BYTES, LARGE_PAGE_BYTES, WINDOW_KEPT_BYTES_MAX};
 use crate::file::FileBytes;
 
@@ -52,7 +53,7 @@ impl PageBuffer {
 pub(super) struct SpareBuffers(Vec<PageBuffer>);
 
 impl SpareBuffers {
-    const MOST: usize = 2;
+    const MOST: usize = PAGES_TOGETHER;
 
     pub(super) fn give(&mut self, buffer: SharedBuffer) {
         if self.0.len() < Self::MOST {

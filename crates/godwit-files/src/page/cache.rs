@@ -17,7 +17,7 @@ use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, CachedPage, PinnedPage, UnfilledPage};
 use parking_lot::Mutex;
 
-use super::PageHeader;
+use super::{PAGES_TOGETHER, PageHeader};
 
 /// Smaller pages decompress in less time than it takes to map memory for them.
 const PAGE_BYTES_MIN: usize = 32 * 1024;
@@ -32,8 +32,8 @@ const PAGE_SHARE_MIN: u64 = 16;
 const KEPT_AT_ONCE_ONE_IN: usize = 3;
 
 /// Pages of a group, which are neighbours: the second reading finds several in a row that weren't kept, and can
-/// decompress them two at a time.
-const KEPT_TOGETHER: usize = 2;
+/// decompress them together.
+const KEPT_TOGETHER: usize = PAGES_TOGETHER;
 
 /// Column chunks whose starts differ by less may begin with the same group.
 const START_STEP_BYTES: usize = 4096;
@@ -195,17 +195,17 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_pages_are_kept_on_their_first_reading() {
+    fn groups_of_pages_are_kept_on_their_first_reading() {
         let (cache, memory) = (PageCache::default(), memory());
         let kept = |start: u64| -> Vec<usize> {
             let is_kept = |&index: &usize| {
                 let place = PagePlace::Chunk { start, index };
                 cache.room(start + index as u64, place, &header(), false, &memory).unwrap().is_some()
             };
-            (0..12).filter(is_kept).collect()
+            (0..18).filter(is_kept).collect()
         };
-        assert_eq!(kept(0), [0, 1, 6, 7]);
-        assert_eq!(kept(START_STEP_BYTES as u64), [4, 5, 10, 11]);
+        assert_eq!(kept(0), [0, 1, 2, 9, 10, 11]);
+        assert_eq!(kept(START_STEP_BYTES as u64), [6, 7, 8, 15, 16, 17]);
     }
 
     #[test]

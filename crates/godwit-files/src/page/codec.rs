@@ -6,7 +6,7 @@ use arrow_ipc::CompressionType;
 use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 use flate2::read::MultiGzDecoder;
 use godwit_common::{Error, Result};
-use godwit_vector::kernels::snappy::decompress_two;
+use godwit_vector::kernels::snappy::decompress_together;
 use lz4_flex::frame::FrameDecoder;
 use parquet::basic::Compression;
 
@@ -50,8 +50,8 @@ impl Codec {
         })
     }
 
-    /// Returns true if decompressing two pages at once is faster than in sequence.
-    pub(crate) fn is_faster_for_two(&self) -> bool {
+    /// Returns true if decompressing several pages at once is faster than in sequence.
+    pub(crate) fn is_faster_together(&self) -> bool {
         matches!(self, Codec::Snappy(_))
     }
 
@@ -63,11 +63,15 @@ impl Codec {
         }
     }
 
-    /// Decompresses two pages at once, each into all of its output; `None` if one of them is invalid.
+    /// Decompresses pages at once, each into all of its output; `None` if one of them is invalid.
     /// [`decompress`](Self::decompress) tells which, and why.
-    pub(crate) fn decompress_two(&self, inputs: [&[u8]; 2], outputs: [&mut [u8]; 2]) -> Option<()> {
-        assert!(self.is_faster_for_two());
-        decompress_two(inputs, outputs)
+    pub(crate) fn decompress_together<const PAGES: usize>(
+        &self,
+        inputs: [&[u8]; PAGES],
+        outputs: [&mut [u8]; PAGES],
+    ) -> Option<()> {
+        assert!(self.is_faster_together());
+        decompress_together(inputs, outputs)
     }
 
     /// Creates the decoder for buffers of Arrow files.

@@ -6,8 +6,8 @@
 //!
 //! With an offset index, the page that holds a row is read directly. Without one, headers are walked from the start of
 //! the chunk, still without reading the data of unneeded pages. A page is decompressed into a buffer that is reused for
-//! the next one, unless vectors still share it. If decompressing two pages at once is faster than in sequence and the
-//! reader takes page after page, the next one is decompressed along with the requested one.
+//! the next one, unless vectors still share it. If decompressing pages at once is faster than in sequence and the reader
+//! takes page after page, the next ones are decompressed along with the requested one.
 
 mod buffer;
 mod cache;
@@ -35,6 +35,9 @@ pub(crate) use runs::RunCursor;
 use crate::config::{CHUNK_READ_BYTES_MAX, HEADER_BYTES_MAX, READ_BYTES_MIN};
 use crate::file::FileBytes;
 use crate::footer::{ChunkLocation, PageSpan};
+
+/// Pages that are decompressed together, at most: with more, blocks of Snappy would be no faster.
+const PAGES_TOGETHER: usize = 3;
 
 /// A decompressed page.
 pub(crate) struct Page {
@@ -85,8 +88,8 @@ pub(crate) struct PageReader {
     rows: Range<usize>,
     /// The page after the last one.
     next_page: usize,
-    /// A page that was decompressed along with the one before it.
-    ahead: Option<Page>,
+    /// Pages that were decompressed along with the last one, the next one last.
+    ahead: Vec<Page>,
     spare: SpareBuffers,
     /// Whether pages are kept at once.
     keeps_pages: bool,
@@ -118,7 +121,7 @@ impl PageReader {
             next: (0, 0),
             rows: 0..0,
             next_page: 0,
-            ahead: None,
+            ahead: Vec::new(),
             spare: SpareBuffers::default(),
             keeps_pages: false,
             memory: memory.clone(),
@@ -157,7 +160,7 @@ impl PageReader {
     }
 
     fn drop_ahead(&mut self) {
-        self.ahead.take().and_then(|page| page.buffer).into_iter().for_each(|buffer| self.spare.give(buffer));
+        self.ahead.drain(..).filter_map(|page| page.buffer).for_each(|buffer| self.spare.give(buffer));
     }
 
     /// Returns an error about the file.
@@ -237,18 +240,14 @@ impl PageReader {
         let is_sequential = index == self.next_page;
         self.next_page = index + 1;
         let span = self.span(index);
-        if let Some(page) = self.ahead.take_if(|page| page.first_row == span.first_row) {
+        if let Some(page) = self.ahead.pop_if(|page| page.first_row == span.first_row) {
             return Ok(page);
         }
         self.drop_ahead();
         if let Some(page) = self.cached(span.offset, span.first_row) {
             return Ok(page);
         }
-        if is_sequential
-            && self.is_next_wanted(index)
-            && let Some((page, ahead)) = self.two_pages(index)?
-        {
-            self.ahead = Some(ahead);
+        if is_sequential && let Some(page) = self.page_with_next(index)? {
             return Ok(page);
         }
         self.fetch(&mut self.window.clone().lock(), span.offset, span.bytes)?;
@@ -279,53 +278,65 @@ impl PageReader {
         is_data && header.values == end - pages[index].first_row && bytes <= pages[index].bytes
     }
 
-    /// Returns true if the page after this one should be decompressed along with it by a reader that takes page after
-    /// page: it will likely be read, and there is plenty of room.
+    /// Reads a page and the ones after it that will likely be read, decompressed together; `None` if that isn't possible.
+    fn page_with_next(&mut self, index: usize) -> Result<Option<Page>> {
+        let is_worthwhile =
+            self.codec.is_faster_together() && self.memory.available_bytes() >= self.memory.memory_limit() / 2;
+        let wanted = (index..).take_while(|&page| self.is_next_wanted(page)).take(PAGES_TOGETHER - 1);
+        match if is_worthwhile { wanted.count() } else { 0 } {
+            0 => Ok(None),
+            1 => self.pages_together::<2>(index),
+            _ => self.pages_together::<PAGES_TOGETHER>(index),
+        }
+    }
+
+    /// Returns true if the page after this one will likely be read by a reader that takes page after page, and isn't
+    /// cached.
     fn is_next_wanted(&self, index: usize) -> bool {
         let Some(next) = self.chunk.pages.as_ref().and_then(|pages| pages.get(index + 1)) else { return false };
-        self.codec.is_faster_for_two()
-            && next.first_row < self.rows.end
+        next.first_row < self.rows.end
             && next.offset == self.span(index).offset + self.span(index).bytes as u64
-            && self.memory.available_bytes() >= self.memory.memory_limit() / 2
             && self.file.pages().get(next.offset).is_none()
     }
 
-    /// Reads a page and the next one, decompressed together; `None` if that isn't possible.
-    fn two_pages(&mut self, index: usize) -> Result<Option<(Page, Page)>> {
-        let spans = [self.span(index), self.span(index + 1)];
+    /// Reads a page and the next ones, decompressed together, and keeps those ahead; `None` if that isn't possible.
+    fn pages_together<const PAGES: usize>(&mut self, index: usize) -> Result<Option<Page>> {
+        let spans: [PageSpan; PAGES] = std::array::from_fn(|page| self.span(index + page));
         let window = self.window.clone();
         let mut window = window.lock();
-        let seen = self.fetch(&mut window, spans[0].offset, spans[0].bytes + spans[1].bytes)?;
-        let stored = [&seen[..spans[0].bytes], &seen[spans[0].bytes..]];
-        let mut headers = Vec::with_capacity(stored.len());
-        for (page, stored) in stored.iter().enumerate() {
-            match PageHeader::parse(stored) {
-                Ok(Some((header, bytes))) if self.is_as_stated(index + page, &header, bytes) => {
-                    headers.push((header, &stored[bytes..bytes + header.compressed_bytes]));
+        let seen = self.fetch(&mut window, spans[0].offset, spans.iter().map(|span| span.bytes).sum())?;
+        let (mut stored, mut rooms) = (Vec::with_capacity(PAGES), Vec::with_capacity(PAGES));
+        let mut rest = seen;
+        for (page, span) in spans.iter().enumerate() {
+            let (bytes, behind) = rest.split_at(span.bytes);
+            rest = behind;
+            match PageHeader::parse(bytes) {
+                Ok(Some((header, header_bytes))) if self.is_as_stated(index + page, &header, header_bytes) => {
+                    stored.push((header, &bytes[header_bytes..][..header.compressed_bytes]));
+                    rooms.push(self.room(span.offset, Some(index + page), &header)?);
                 }
                 _ => return Ok(None),
             }
         }
-        let [(first, first_stored), (second, second_stored)] = headers[..] else { return Ok(None) };
-        let mut rooms =
-            [self.room(spans[0].offset, Some(index), &first)?, self.room(spans[1].offset, Some(index + 1), &second)?];
-        let Self { file, codec, .. } = self;
-        let [first_room, second_room] = &mut rooms;
-        let parts = (
-            compressed_part(&first, first_stored, first_room.as_mut_slice()),
-            compressed_part(&second, second_stored, second_room.as_mut_slice()),
-        );
-        let (Ok(Some((a, a_out))), Ok(Some((b, b_out)))) = parts else { return Ok(None) };
-        if codec.decompress_two([a, b], [a_out, b_out]).is_none() {
+        let parts = stored.iter().zip(&mut rooms);
+        let parts = parts.map(|((header, stored), room)| compressed_part(header, stored, room.as_mut_slice()));
+        let Ok(Some(parts)) = parts.collect::<Result<Option<Vec<_>>>>() else { return Ok(None) };
+        let (inputs, outputs): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let (Ok(inputs), Ok(outputs)) = (inputs.try_into(), outputs.try_into()) else {
+            unreachable!("there is a part of each page")
+        };
+        if self.codec.decompress_together::<PAGES>(inputs, outputs).is_none() {
             return Ok(None);
         }
+        let headers: Vec<_> = stored.into_iter().map(|(header, _)| header).collect();
         window.trim();
-        self.reads.pages += 2;
-        let [first_room, second_room] = rooms;
-        Ok(Some((
-            Page::new(file, spans[0].offset, first, first_room, spans[0].first_row),
-            Page::new(file, spans[1].offset, second, second_room, spans[1].first_row),
-        )))
+        self.reads.pages += PAGES as u64;
+        let pages = spans.iter().zip(headers).zip(rooms);
+        let file = &self.file;
+        self.ahead.extend(
+            pages.map(|((span, header), room)| Page::new(file, span.offset, header, room, span.first_row)).rev(),
+        );
+        Ok(self.ahead.pop())
     }
 
     /// Walks over page headers to the page of `row` and reads it.
