@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 
 use arrow_schema::DataType;
 use godwit_common::Result;
+use godwit_types::calendar::{INFINITE_DAYS, INFINITE_TICKS, is_finite_timestamp};
 use godwit_vector::kernels::arithmetic::unary;
 use godwit_vector::kernels::date::{DateField, DateUnit, truncate_days};
-use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
+use godwit_vector::{Bitmap, ColumnType, PhysicalType, ValueRange, Vector};
 
 use crate::cast::to_physical;
 use crate::expression::Kernel;
@@ -25,6 +26,7 @@ pub(crate) fn date_part(field: &str, argument: &Expression) -> Option<Expression
         _ => return None,
     };
     let ticks_per_day = ticks_per_day(&argument.output().logical)?;
+    let is_finite = is_proven_finite(argument);
     let proven = match (field, argument.output().range) {
         (DateField::Year, Some(days)) => {
             let year = |ticks: i128| {
@@ -43,12 +45,19 @@ pub(crate) fn date_part(field: &str, argument: &Expression) -> Option<Expression
     let output = ColumnType {
         logical: DataType::Int32,
         physical: PhysicalType::I32,
-        nullable: argument.output().nullable,
+        nullable: argument.output().nullable || !is_finite,
         range: proven,
     };
     let table = argument.output().range.and_then(|ticks| DayTable::new(field, ticks, ticks_per_day));
     let argument = to_physical(argument, PhysicalType::I64);
-    Some(Expression::strict(Part { field, ticks_per_day, table }, vec![argument], output))
+    Some(Expression::strict(Part { field, ticks_per_day, is_finite, table }, vec![argument], output))
+}
+
+/// Returns true if no value of a DATE or TIMESTAMP can be infinite.
+pub(crate) fn is_proven_finite(moment: &Expression) -> bool {
+    let output = moment.output();
+    let infinite = if output.logical == DataType::Date32 { INFINITE_DAYS.into() } else { i128::from(INFINITE_TICKS) };
+    output.range.is_some_and(|range| range.min > -infinite && range.max < infinite)
 }
 
 /// Ticks per day, for types that count them from 1970-01-01 in UTC or without a zone.
@@ -63,6 +72,8 @@ fn ticks_per_day(logical: &DataType) -> Option<i64> {
 struct Part {
     field: DateField,
     ticks_per_day: i64,
+    /// Whether no argument is infinite: those have no fields.
+    is_finite: bool,
     table: Option<DayTable>,
 }
 
@@ -100,7 +111,26 @@ impl DayTable {
 }
 
 impl Kernel for Part {
-    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+        let fields = self.fields(arguments);
+        if self.is_finite {
+            return Ok(fields);
+        }
+        let infinite = if self.ticks_per_day == 1 { INFINITE_DAYS.into() } else { INFINITE_TICKS };
+        let moments = arguments[0].to_flat();
+        let is_finite = |ticks: i64| (ticks > -infinite) & (ticks < infinite);
+        let moments = moments.values::<i64>();
+        if moments.iter().fold(true, |all, &ticks| all & is_finite(ticks)) {
+            return Ok(fields);
+        }
+        let valid = Bitmap::from_fn(rows, |row| fields.is_valid(row) && is_finite(moments[row]));
+        Ok(fields.flattened().with_validity(Some(valid.into())))
+    }
+}
+
+impl Part {
+    /// Returns the fields of finite arguments, and anything for others.
+    fn fields(&self, arguments: &[Vector]) -> Vector {
         macro_rules! days {
             ($($ticks:literal),*) => {
                 // Constant divisors need no division instruction.
@@ -113,7 +143,7 @@ impl Kernel for Part {
         }
         let days = days!(86_400, 86_400_000, 86_400_000_000, 86_400_000_000_000);
         if let Some(fields) = self.table.as_ref().and_then(|table| table.fields(&days)) {
-            return Ok(fields);
+            return fields;
         }
         macro_rules! each {
             ($($field:ident),*) => {
@@ -121,7 +151,7 @@ impl Kernel for Part {
                 match self.field { $( DateField::$field => unary(&days, |day: i64| DateField::$field.of_days(day)), )* }
             };
         }
-        Ok(each!(Year, Quarter, Month, Day, DayOfWeek, DayOfYear))
+        each!(Year, Quarter, Month, Day, DayOfWeek, DayOfYear)
     }
 }
 
@@ -160,11 +190,17 @@ impl Kernel for Truncate {
         Ok(match self.unit {
             Truncation::Seconds(seconds) => {
                 let ticks = seconds * self.ticks_per_second;
-                unary(&arguments[0], |value: i64| value.saturating_sub(value.rem_euclid(ticks)))
+                unary(&arguments[0], |value: i64| match is_finite_timestamp(value) {
+                    true => value.saturating_sub(value.rem_euclid(ticks)),
+                    false => value,
+                })
             }
             Truncation::Calendar(unit) => {
                 let ticks = 86_400 * self.ticks_per_second;
-                unary(&arguments[0], |value: i64| truncate_days(value.div_euclid(ticks), unit).saturating_mul(ticks))
+                unary(&arguments[0], |value: i64| match is_finite_timestamp(value) {
+                    true => truncate_days(value.div_euclid(ticks), unit).saturating_mul(ticks),
+                    false => value,
+                })
             }
         })
     }

@@ -32,9 +32,13 @@ pub(crate) const BUFFER_STEP_BYTES: usize = 64 * 1024;
 /// while.
 pub(crate) const LARGE_PAGE_BYTES: usize = 8 << 20;
 
+/// Decompressed bytes of pages that are decompressed together, at most: of usual ones, which writers end at 1 MiB or at
+/// 20,000 rows. Larger ones are read one by one, as the memory of readers is estimated.
+pub(crate) const TOGETHER_BYTES_MAX: usize = 4 << 20;
+
 /// A reader keeps its window on the file from page to page unless it is larger than this: writers usually end a page at
-/// 1 MiB.
-pub(crate) const WINDOW_KEPT_BYTES_MAX: usize = 1 << 20;
+/// 1 MiB, before it is compressed, and up to three are read together.
+pub(crate) const WINDOW_KEPT_BYTES_MAX: usize = 2 << 20;
 
 /// Maximum decompressed bytes of a column in pages that a worker holds at once for the rows of a window. A chunk whose
 /// long texts would exceed this is shorter. Chunks of short texts have some hundred kilobytes.

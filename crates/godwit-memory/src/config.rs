@@ -26,7 +26,7 @@ pub(crate) const HUGE_PAGE_BYTES: usize = if cfg!(miri) { 8 * PAGE_BYTES } else 
 /// Resident memory of freed pages that may stay on top of the limit. It has to cover the unused rest of huge pages that
 /// are being carved up: two of them. It is a part of the 32 MiB by which the process may exceed the limit. Twice as much
 /// made an aggregation that spills 2 % faster, and a load of long texts exceed them by 1 MiB.
-pub(crate) const IDLE_BYTES_MIN: u64 = 4 * 1024 * 1024;
+pub(crate) const IDLE_BYTES_MIN: u64 = 2 * HUGE_PAGE_BYTES as u64;
 
 /// Below the limit, freed pages stay resident up to this multiple of what is in use. An operator that alternately frees
 /// and allocates causes no page faults; most memory goes back when a query ends, in whole huge pages, which is cheap.

@@ -6,18 +6,17 @@
 //! keeps at hand, took 0.7. There is no way to ask which is the case, so it is measured, now and then:
 //!
 //! ```text
-//!   small ──[a step of memory later]──► probe ──[fast]──► huge: each block is a probe, after 256 MiB one in 8 MiB
-//!     ▲                                  ▲ │                │
-//!     └──────────[slow: the step doubles]┼─┘                │
-//!     └──────────────────────────────────┴────────[slow]────┘
+//!   small ──[a step of memory later]──► probe ──[fast]──► huge ──[the next block; after 128 of them, 8 MiB later]──► probe
+//!     ▲                                   │
+//!     └────[slow: the next step doubles]──┘
 //! ```
 //!
-//! The kernel hands out what was freed last first, so a host's memory ends at some block, and all later ones are slow:
-//! each of them would cost as much as eight fast ones save. Time is that of the thread, which doesn't count when it was
-//! interrupted.
+//! The kernel hands out what was freed last first, so memory that the host hasn't taken back ends at some block, and all
+//! later ones are slow: each of them would cost as much as eight fast ones save. Time is that of the thread, which
+//! doesn't count when it was interrupted.
 //!
-//! Mappings larger than a block, such as hash tables, are treated alike, block by block: where huge pages are slow, they
-//! cost more than the misses of the TLB that they save. What follows a slow block in a mapping stays in small pages.
+//! Larger mappings, such as hash tables, are treated alike, with one probe in 8 MiB at most, since one thread makes
+//! them: where huge pages are slow, they cost more than the misses of the TLB that they save.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -33,7 +32,7 @@ const SMALL_BYTES: u64 = 8 << 20;
 /// back is handed out first, so a second probe that comes soon is slow, too.
 const SLOW_STEP_BYTES: u64 = 128 << 20;
 
-/// The same after many slow ones. In a virtual machine that returns free memory, this made first runs of TPC-H's
+/// The same after further ones. In a virtual machine that returns free memory, this made first runs of TPC-H's
 /// queries at scale factor 10 take 0.94 of the time that they took with a probe in every 32 MiB, and second runs, which
 /// keep a gigabyte of pages, 0.90.
 const SLOW_STEP_BYTES_MAX: u64 = 256 << 20;
@@ -42,7 +41,10 @@ const SLOW_STEP_BYTES_MAX: u64 = 256 << 20;
 const FAST_PROBES: u64 = 128;
 
 /// Memory on huge pages between two probes after these.
-const FAST_STEP_BYTES: u64 = 8 << 20;
+const FAST_STEP_BYTES: u64 = PIECE_BYTES as u64;
+
+/// Memory of a mapping that has one probe at most.
+const PIECE_BYTES: usize = 4 * HUGE_PAGE_BYTES;
 
 /// A first touch that takes longer than this counts as slow: small pages would have taken no longer.
 const SLOW_TOUCH: Duration = Duration::from_micros(700);
@@ -74,33 +76,47 @@ impl Default for HugePages {
 }
 
 impl HugePages {
-    /// Decides about untouched memory, and may touch the first byte of its blocks; returns whether its first block uses
+    /// Decides about untouched memory, and may touch the first byte of some blocks; returns whether the first one uses
     /// huge pages.
     ///
     /// # Safety
     /// The range is mapped for writing, starts at a multiple of [`HUGE_PAGE_BYTES`], is at least that large, and isn't
     /// in use.
     pub(crate) unsafe fn prepare(&self, start: NonNull<u8>, bytes: usize) -> bool {
-        let mut probed = 0;
-        while probed + HUGE_PAGE_BYTES <= bytes {
-            let prepared = self.prepared_bytes.fetch_add(HUGE_PAGE_BYTES as u64, Relaxed) + HUGE_PAGE_BYTES as u64;
-            let probe_at = self.probe_at_bytes.load(Relaxed);
-            if prepared < probe_at || self.probe_at_bytes.compare_exchange(probe_at, PROBING, Relaxed, Relaxed).is_err()
-            {
-                break;
-            }
-            // SAFETY: a block of the range.
-            let is_fast = unsafe { touch_huge(start.add(probed)) } <= SLOW_TOUCH;
+        let pieces = (0..bytes).step_by(PIECE_BYTES);
+        // SAFETY: the pieces are in the range, and start at multiples of huge pages.
+        let is_huge =
+            |at| unsafe { self.prepare_piece(start.add(at), PIECE_BYTES.min(bytes - at), |block| touch(block)) };
+        pieces.map(is_huge).fold(None, |first, is_huge| first.or(Some(is_huge))).unwrap_or(false)
+    }
+
+    /// Decides about a piece of memory; `touch` returns the time of the first touch of a block.
+    ///
+    /// # Safety
+    /// As for [`prepare`](Self::prepare).
+    unsafe fn prepare_piece(
+        &self,
+        start: NonNull<u8>,
+        bytes: usize,
+        touch: impl FnOnce(NonNull<u8>) -> Duration,
+    ) -> bool {
+        let prepared = self.prepared_bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
+        let probe_at = self.probe_at_bytes.load(Relaxed);
+        let is_probe = bytes >= HUGE_PAGE_BYTES
+            && prepared >= probe_at
+            && self.probe_at_bytes.compare_exchange(probe_at, PROBING, Relaxed, Relaxed).is_ok();
+        let is_huge = is_probe || self.fast_probes.load(Relaxed) > 0;
+        // SAFETY: the caller's promise.
+        unsafe { advise_huge(start, bytes, is_huge) };
+        if is_probe {
+            let is_fast = touch(start) <= SLOW_TOUCH;
             self.note_probe(prepared, is_fast);
-            probed += HUGE_PAGE_BYTES;
+            if !is_fast {
+                // SAFETY: the rest of the piece.
+                unsafe { advise_huge(start.add(HUGE_PAGE_BYTES), bytes - HUGE_PAGE_BYTES, false) };
+            }
         }
-        let is_huge = self.fast_probes.load(Relaxed) > 0;
-        if probed < bytes {
-            self.prepared_bytes.fetch_add((bytes - probed).saturating_sub(HUGE_PAGE_BYTES) as u64, Relaxed);
-            // SAFETY: the rest of the range.
-            unsafe { advise_huge(start.add(probed), bytes - probed, is_huge) };
-        }
-        is_huge || probed > 0
+        is_huge
     }
 
     /// Notes how the probe went that was due at about `prepared_bytes`.
@@ -118,15 +134,13 @@ impl HugePages {
     }
 }
 
-/// Puts a block on a huge page, and returns the time of its first touch.
+/// Returns the time of the first touch of a block.
 ///
 /// # Safety
-/// As for [`HugePages::prepare`], for one block.
-unsafe fn touch_huge(block: NonNull<u8>) -> Duration {
-    // SAFETY: the caller's promise.
-    unsafe { advise_huge(block, HUGE_PAGE_BYTES, true) };
+/// It is mapped for writing, and not in use.
+unsafe fn touch(block: NonNull<u8>) -> Duration {
     let start = thread_time();
-    // SAFETY: mapped for writing, and not in use.
+    // SAFETY: the caller's promise.
     unsafe { block.write_volatile(0) };
     thread_time().saturating_sub(start)
 }
@@ -150,17 +164,41 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_a_mapping_are_probed_one_by_one() {
+    fn memory_is_small_until_a_probe_is_fast_and_after_a_slow_one() {
         let pages = HugePages::default();
-        let blocks = SMALL_BYTES as usize / HUGE_PAGE_BYTES + 3;
-        let bytes = blocks * HUGE_PAGE_BYTES;
+        let small_bytes = SMALL_BYTES as usize - HUGE_PAGE_BYTES;
+        let bytes = small_bytes + 4 * HUGE_PAGE_BYTES;
         let mapping = crate::system_memory::map(bytes).unwrap();
-        let small = HUGE_PAGE_BYTES * (blocks - 4);
+        let mut at = 0;
+        let mut is_huge = |bytes: usize, touch: Option<Duration>| {
+            let mut touched = false;
+            // SAFETY: the next part of the mapping, which isn't in use.
+            let is_huge = unsafe {
+                pages.prepare_piece(mapping.add(at), bytes, |_| {
+                    touched = true;
+                    touch.expect("it is a probe")
+                })
+            };
+            at += bytes;
+            assert_eq!(touched, touch.is_some());
+            is_huge
+        };
+        let (fast, slow) = (Some(Duration::ZERO), Some(SLOW_TOUCH * 2));
+        assert!(!is_huge(small_bytes, None));
+        assert!([fast, fast, slow].into_iter().all(|touch| is_huge(HUGE_PAGE_BYTES, touch)));
+        assert!(!is_huge(HUGE_PAGE_BYTES, None), "the last one was slow");
+        // SAFETY: nothing refers to it.
+        unsafe { crate::system_memory::unmap(mapping, bytes) };
+    }
+
+    #[test]
+    fn all_of_a_mapping_is_prepared() {
+        let pages = HugePages::default();
+        let bytes = 3 * PIECE_BYTES + 1000;
+        let mapping = crate::system_memory::map(bytes).unwrap();
         // SAFETY: the mapping isn't in use.
         unsafe {
-            assert!(!pages.prepare(mapping, small));
-            assert_eq!(pages.prepared_bytes.load(Relaxed), small as u64);
-            assert!(pages.prepare(mapping.add(small), bytes - small));
+            pages.prepare(mapping, bytes);
             crate::system_memory::unmap(mapping, bytes);
         }
         assert_eq!(pages.prepared_bytes.load(Relaxed), bytes as u64);

@@ -5,7 +5,7 @@
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::Arithmetic;
-use godwit_types::calendar::MICROS_PER_DAY;
+use godwit_types::calendar::{date_of, is_finite_date};
 use godwit_types::interval::{date_add, time_add, timestamp_add, timestamp_diff};
 use godwit_types::{Interval, SqlType, Value, cast_value};
 
@@ -105,8 +105,7 @@ fn times(op: Arithmetic, a: (&Value, &SqlType), b: (&Value, &SqlType)) -> Result
         (Subtract, Date(date), Integer(days)) => days.checked_neg().and_then(|days| date_plus(*date, days)),
         (Subtract, Date(a), Date(b)) => Some(Integer(i128::from(*a) - i128::from(*b))),
         (Add, Date(date), Time(time)) | (Add, Time(time), Date(date)) => {
-            let midnight = i64::from(*date).checked_mul(MICROS_PER_DAY);
-            midnight.and_then(|midnight| midnight.checked_add(*time)).map(Timestamp)
+            date_add(*date, Interval { micros: *time, ..Interval::default() }).map(Timestamp)
         }
         (Add, Date(date), Value::Interval(interval)) | (Add, Value::Interval(interval), Date(date)) => {
             date_add(*date, *interval).map(Timestamp)
@@ -140,8 +139,10 @@ fn times(op: Arithmetic, a: (&Value, &SqlType), b: (&Value, &SqlType)) -> Result
 }
 
 fn date_plus(date: i32, days: i128) -> Option<Value> {
-    let day = i128::from(date).checked_add(days)?;
-    i32::try_from(day).ok().map(Value::Date)
+    match is_finite_date(date) {
+        true => date_of(i64::try_from(i128::from(date).checked_add(days)?).ok()?).map(Value::Date),
+        false => Some(Value::Date(date)),
+    }
 }
 
 /// Computes `a op b` for operands that still have to be cast; `None` if out of range.

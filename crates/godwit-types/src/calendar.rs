@@ -88,7 +88,58 @@ pub fn add_months(days: i64, months: i64) -> Option<i64> {
 
 /// Returns the days as a DATE holds them; `None` if they are out of its range.
 pub fn date_of(days: i64) -> Option<i32> {
-    i32::try_from(days).ok()
+    i32::try_from(days).ok().filter(|&days| is_finite_date(days))
+}
+
+/// The days of the DATE `infinity`; `-infinity` has as many before 1970, as in files of DuckDB. What lies beyond counts as
+/// infinite, too.
+pub const INFINITE_DAYS: i32 = i32::MAX;
+
+/// The ticks of the TIMESTAMP `infinity`, of any unit; `-infinity` has as many before 1970.
+pub const INFINITE_TICKS: i64 = i64::MAX;
+
+/// True unless a DATE is `infinity` or `-infinity`.
+#[inline]
+pub fn is_finite_date(days: i32) -> bool {
+    days > -INFINITE_DAYS && days < INFINITE_DAYS
+}
+
+/// True unless a TIMESTAMP is `infinity` or `-infinity`.
+#[inline]
+pub fn is_finite_timestamp(ticks: i64) -> bool {
+    ticks > -INFINITE_TICKS && ticks < INFINITE_TICKS
+}
+
+/// Returns the DATE that many days later; infinite ones stay. `None` if it is out of range.
+pub fn days_later(date: i32, days: i128) -> Option<i32> {
+    match is_finite_date(date) {
+        true => date_of(i64::from(date).checked_add(i64::try_from(days).ok()?)?),
+        false => Some(date),
+    }
+}
+
+/// Returns the ticks, unless they are those of an infinite TIMESTAMP: the result of arithmetic is out of range then.
+#[inline]
+pub fn finite_timestamp(ticks: i64) -> Option<i64> {
+    Some(ticks).filter(|&ticks| is_finite_timestamp(ticks))
+}
+
+/// Returns the first moment of a DATE as a TIMESTAMP with this many ticks per day; `None` if it is out of range.
+#[inline]
+pub fn timestamp_of_date(days: i32, ticks_per_day: i64) -> Option<i64> {
+    match is_finite_date(days) {
+        true => i64::from(days).checked_mul(ticks_per_day),
+        false => Some(i64::from(days.signum()) * INFINITE_TICKS),
+    }
+}
+
+/// Returns the DATE of a TIMESTAMP with this many ticks per day; `None` if it is out of range.
+#[inline]
+pub fn date_of_timestamp(ticks: i64, ticks_per_day: i64) -> Option<i32> {
+    match is_finite_timestamp(ticks) {
+        true => date_of(ticks.div_euclid(ticks_per_day)),
+        false => Some(ticks.signum() as i32 * INFINITE_DAYS),
+    }
 }
 
 /// Returns the ticks per second of a TIMESTAMP type.

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result, SqlState};
 
-use crate::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of, ticks_per_second};
+use crate::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of_timestamp, finite_timestamp, is_finite_timestamp};
+use crate::calendar::{ticks_per_second, timestamp_of_date};
 use crate::cast::{cast_kind, field_sources};
 use crate::exact::Exact;
 use crate::text::numbers::{Written, read_float, shortest};
@@ -109,18 +110,18 @@ fn from_float(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
 fn convert_time(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     let converted = match (value, to) {
         (Value::Date(days), _) => {
-            let ticks = ticks_per_second(to) * SECONDS_PER_DAY;
-            i64::from(*days).checked_mul(ticks).map(Value::Timestamp)
+            timestamp_of_date(*days, ticks_per_second(to) * SECONDS_PER_DAY).map(Value::Timestamp)
         }
         (Value::Timestamp(ticks), SqlType::Date) => {
-            let days = ticks.div_euclid(ticks_per_second(from)).div_euclid(SECONDS_PER_DAY);
-            date_of(days).map(Value::Date)
+            date_of_timestamp(*ticks, ticks_per_second(from) * SECONDS_PER_DAY).map(Value::Date)
         }
+        (Value::Timestamp(ticks), SqlType::Time) if !is_finite_timestamp(*ticks) => None,
         (Value::Timestamp(ticks), SqlType::Time) => {
             let per_day = ticks_per_second(from) * SECONDS_PER_DAY;
             let time = i128::from(ticks.rem_euclid(per_day));
             rescaled(time, from, &SqlType::Timestamp).map(|micros| Value::Time(micros % MICROS_PER_DAY))
         }
+        (Value::Timestamp(ticks), _) if !is_finite_timestamp(*ticks) => Some(Value::Timestamp(*ticks)),
         (Value::Timestamp(ticks), _) => rescaled(i128::from(*ticks), from, to).map(Value::Timestamp),
         (Value::Time(micros), SqlType::Interval) => {
             Some(Value::Interval(Interval { micros: *micros, ..Interval::default() }))
@@ -140,7 +141,7 @@ fn rescaled(ticks: i128, from: &SqlType, to: &SqlType) -> Option<i64> {
         let divisor = from / to;
         (ticks + ticks.signum() * (divisor / 2)) / divisor
     };
-    i64::try_from(ticks).ok()
+    i64::try_from(ticks).ok().and_then(finite_timestamp)
 }
 
 fn convert_nested(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {

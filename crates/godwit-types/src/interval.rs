@@ -5,7 +5,8 @@
 //! `None` if a part overflows.
 
 use crate::Interval;
-use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY, add_months};
+use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
+use crate::calendar::{add_months, finite_timestamp, is_finite_timestamp, timestamp_of_date};
 
 /// Days per month, where a month has to be a number of days.
 const DAYS_PER_MONTH: i64 = 30;
@@ -214,11 +215,14 @@ fn one_sign(whole: i64, rest: i64, size: i64) -> (i64, i64) {
 /// Adds an interval to a timestamp in microseconds: months first, then days, then the rest. If the month is too short,
 /// the day becomes its last.
 pub fn timestamp_add(timestamp: i64, interval: Interval) -> Option<i64> {
+    if !is_finite_timestamp(timestamp) {
+        return Some(timestamp);
+    }
     let (days, time) = (timestamp.div_euclid(MICROS_PER_DAY), timestamp.rem_euclid(MICROS_PER_DAY));
     let days = if interval.months == 0 { days } else { add_months(days, i64::from(interval.months))? };
     let days = days.checked_add(i64::from(interval.days))?;
     let micros = i128::from(days) * i128::from(MICROS_PER_DAY) + i128::from(time) + i128::from(interval.micros);
-    i64::try_from(micros).ok()
+    i64::try_from(micros).ok().and_then(finite_timestamp)
 }
 
 /// Subtracts an interval from a timestamp in microseconds.
@@ -228,17 +232,18 @@ pub fn timestamp_sub(timestamp: i64, interval: Interval) -> Option<i64> {
 
 /// Adds an interval to a date; the result is a TIMESTAMP.
 pub fn date_add(date: i32, interval: Interval) -> Option<i64> {
-    timestamp_add(i64::from(date).checked_mul(MICROS_PER_DAY)?, interval)
+    timestamp_add(timestamp_of_date(date, MICROS_PER_DAY)?, interval)
 }
 
-/// Adds an interval to a time, wrapping at midnight. Months and days don't count.
+/// Adds an interval to a time, wrapping at timestamp_of_date. Months and days don't count.
 pub fn time_add(time: i64, interval: Interval) -> i64 {
     (time.rem_euclid(MICROS_PER_DAY) + interval.micros.rem_euclid(MICROS_PER_DAY)) % MICROS_PER_DAY
 }
 
-/// Returns the difference of two timestamps in microseconds, as days and microseconds.
+/// Returns the difference of two timestamps in microseconds, as days and microseconds; `None` if it is out of range, or
+/// one of them is infinite.
 pub fn timestamp_diff(end: i64, start: i64) -> Option<Interval> {
-    let micros = end.checked_sub(start)?;
+    let micros = finite_timestamp(end)?.checked_sub(finite_timestamp(start)?)?;
     Interval::from_parts(0, micros / MICROS_PER_DAY, micros % MICROS_PER_DAY)
 }
 

@@ -101,7 +101,7 @@ pub(crate) fn extremes(ty: &SqlType) -> Vec<Value> {
         }
         T::Blob => texts(&["", "\\x00ff", "text"]),
         T::Bit => texts(&["0", "101"]),
-        T::Date => [i32::MIN, i32::MAX, 0, -719_163, 106_751_992].map(Value::Date).to_vec(),
+        T::Date => [-i32::MAX, i32::MAX, i32::MAX - 1, 0, -719_163, 106_751_992].map(Value::Date).to_vec(),
         T::Time => [0, 1, 86_399_999_999].map(Value::Time).to_vec(),
         T::Interval => {
             let parts = [(i32::MIN, i64::MIN), (i32::MAX, i64::MAX), (0, 0), (-13, -1), (1, -1), (0, 1_500_000)];
@@ -125,7 +125,7 @@ pub(crate) fn extremes(ty: &SqlType) -> Vec<Value> {
             let keys = extremes(&entry.0).into_iter().filter(|key| !key.is_null());
             vec![Value::Map([].into()), Value::Map(keys.zip(extremes(&entry.1)).collect())]
         }
-        _ => [i64::MIN, i64::MAX, 0, -1, 1_234_567_890_123_456_789, -62_135_596_800_000_000]
+        _ => [-i64::MAX, i64::MAX, i64::MAX - 1, 0, -1, 1_234_567_890_123_456_789, -62_135_596_800_000_000]
             .map(Value::Timestamp)
             .to_vec(),
     };

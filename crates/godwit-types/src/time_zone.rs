@@ -10,7 +10,7 @@ use godwit_common::{Error, Result, SqlState};
 use jiff::Timestamp;
 use jiff::tz::{self, AmbiguousOffset, Offset};
 
-use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
+use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, finite_timestamp, is_finite_timestamp};
 use crate::interval::timestamp_add;
 use crate::text::times::{parse_moment, write_moment};
 use crate::{Interval, SqlType, Value, cast_value};
@@ -65,29 +65,38 @@ impl TimeZone {
         self.0.to_offset(near(moment)).seconds().into()
     }
 
-    /// Returns the local time at a moment, as microseconds of a TIMESTAMP.
+    /// Returns the local time at a moment, as microseconds of a TIMESTAMP. Infinite times stay, here and below.
     pub fn local(&self, moment: i64) -> Option<i64> {
-        moment.checked_add(self.offset_at(moment) * MICROS_PER_SECOND)
+        if !is_finite_timestamp(moment) {
+            return Some(moment);
+        }
+        moment.checked_add(self.offset_at(moment) * MICROS_PER_SECOND).and_then(finite_timestamp)
     }
 
     /// Returns the moment of a local time.
     pub fn moment(&self, local: i64) -> Option<i64> {
+        if !is_finite_timestamp(local) {
+            return Some(local);
+        }
         let offset = match self.0.to_ambiguous_timestamp(Offset::UTC.to_datetime(near(local))).offset() {
             AmbiguousOffset::Unambiguous { offset } => offset,
             AmbiguousOffset::Gap { before, .. } => before,
             AmbiguousOffset::Fold { after, .. } => after,
         };
-        local.checked_sub(i64::from(offset.seconds()) * MICROS_PER_SECOND)
+        local.checked_sub(i64::from(offset.seconds()) * MICROS_PER_SECOND).and_then(finite_timestamp)
     }
 
     /// Adds an interval to a moment: months and days by the calendar and the clock, the rest as elapsed time.
     pub fn add(&self, moment: i64, interval: Interval) -> Option<i64> {
+        if !is_finite_timestamp(moment) {
+            return Some(moment);
+        }
         let Interval { months, days, micros } = interval;
         let moment = match (months, days) {
             (0, 0) => moment,
             _ => self.moment(timestamp_add(self.local(moment)?, Interval { months, days, micros: 0 })?)?,
         };
-        moment.checked_add(micros)
+        moment.checked_add(micros).and_then(finite_timestamp)
     }
 
     /// Casts a value to another type, with local times in this zone. Without moments, the same as [`cast_value`].

@@ -25,6 +25,7 @@ def integers(type_name: str, bits: int, signed: bool) -> list[str]:
 FLOATS = ["0", "-0.0", "1", "-1", "0.5", "2.5", "-2.5", "1.005", "100", "1e15", "nan", "inf", "-inf"]
 TEXTS = ["", "a", "aBc dEf", "ÄöüßΣ", "e\u0301x", "🤦🏼‍♂️x", "  ab ", "a,b,,c", "12", "abcabcabc", "NULL", "x%_\\y"]
 DATES = ["1970-01-01", "2024-02-29", "2023-12-31", "2024-12-30", "1900-02-28", "1582-10-15", "0001-01-01", "9999-12-31", "2000-01-01"]
+INFINITIES = ["infinity", "-infinity"]
 TIMES = ["00:00:00", "23:59:59.999999", "12:30:45.5", "07:08:09"]
 TIMESTAMPS = [f"{date} {time}" for date, time in zip(DATES, (TIMES * 3)[: len(DATES)], strict=True)] + ["1969-12-31 23:59:59.5"]
 INTERVALS = [
@@ -86,10 +87,10 @@ BY_TYPE: dict[str, list[str]] = {
         "UUID",
     ),
     "BIT": quoted(["0", "1", "0101", "11111111000000001"], "BIT"),
-    "DATE": quoted(DATES, "DATE"),
+    "DATE": quoted(DATES + INFINITIES, "DATE"),
     "TIME": quoted(TIMES, "TIME"),
-    "TIMESTAMP": quoted(TIMESTAMPS, "TIMESTAMP"),
-    "TIMESTAMP WITH TIME ZONE": quoted([f"{timestamp}+00" for timestamp in TIMESTAMPS], "TIMESTAMPTZ"),
+    "TIMESTAMP": quoted(TIMESTAMPS + INFINITIES, "TIMESTAMP"),
+    "TIMESTAMP WITH TIME ZONE": quoted([f"{timestamp}+00" for timestamp in TIMESTAMPS] + INFINITIES, "TIMESTAMPTZ"),
     "INTERVAL": quoted(INTERVALS, "INTERVAL"),
     "JSON": quoted(JSONS, "JSON"),
     "INTEGER[]": cast(["[]", "[1]", "[3, 1, 2]", "[0, -1]", "[NULL]"], "INTEGER[]"),

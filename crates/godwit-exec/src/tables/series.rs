@@ -15,6 +15,7 @@ use godwit_pipeline::{
     CacheUse, Operator, OperatorMetrics, QueryContext, ScanRequest, Source, SourceVerdict, SourceWorker, Table,
     TableHandle,
 };
+use godwit_types::calendar::is_finite_timestamp;
 use godwit_types::{SqlType, Value, cast_value, format_value};
 use godwit_vector::sql::arrow_interval;
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, ValueRange, Vector};
@@ -70,7 +71,8 @@ impl Series {
             return Err(usage(name, "a series of dates has a start, an end and a step such as INTERVAL '1 day'"));
         };
         let instant = |given: &Argument| match cast_value(&given.value, &given.ty, &SqlType::TimestampNs) {
-            Ok(Value::Timestamp(instant)) => Ok(instant),
+            Ok(Value::Timestamp(instant)) if is_finite_timestamp(instant) => Ok(instant),
+            Ok(Value::Timestamp(_)) => Err(usage(name, "a series begins and ends at finite times")),
             _ => Err(usage(name, &format!("{} is not a date or timestamp", shown(given)))),
         };
         let step = match cast_value(&step.value, &step.ty, &SqlType::Interval) {

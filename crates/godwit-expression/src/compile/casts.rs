@@ -5,7 +5,8 @@
 //! are cast row by row.
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_types::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of, ticks_per_second};
+use godwit_types::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of_timestamp, finite_timestamp};
+use godwit_types::calendar::{is_finite_timestamp, ticks_per_second, timestamp_of_date};
 use godwit_types::{SqlType, Value, cast_kind, cast_value, parse_value, write_integer, write_value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
 use godwit_vector::sql::{Reader, arrow_type, column_type, vector_of_values};
@@ -19,6 +20,7 @@ use super::values::text_at;
 use crate::arithmetic::{Target, compile_exact, integer_literal, shortened};
 use crate::cast::{ExactType, does_not_fit, exact_to_exact, relabelled, to_boolean, to_float, to_physical, unfailing};
 use crate::expression::Kernel;
+use crate::temporal::is_proven_finite;
 use crate::{Expression, range};
 
 /// Number of digits that always fit into an `i64`.
@@ -194,8 +196,8 @@ impl Cast<'_> {
         let target = Target { logical: &logical, limit, what: "timestamp" };
         let ticks = integer_literal(per_day.into(), &logical);
         let multiplied = |days| compile_exact(Operator::Multiply, days, ticks.clone(), &target, self.text);
-        match self.lenient && multiplied(unfailing(&argument))?.can_fail() {
-            true => self.checked(argument, None, true, move |days: i64| days.checked_mul(per_day)),
+        match !is_proven_finite(&argument) || self.lenient && multiplied(unfailing(&argument))?.can_fail() {
+            true => self.checked(argument, None, true, move |days: i64| timestamp_of_date(days as i32, per_day)),
             false => multiplied(argument),
         }
     }
@@ -208,11 +210,15 @@ impl Cast<'_> {
         }
         if to > from {
             let factor = to / from;
-            return self.checked(argument, None, true, move |ticks: i64| ticks.checked_mul(factor));
+            return self.checked(argument, None, true, move |ticks: i64| match is_finite_timestamp(ticks) {
+                true => ticks.checked_mul(factor).and_then(finite_timestamp),
+                false => Some(ticks),
+            });
         }
         let divisor = i128::from(from / to);
-        self.checked(argument, None, false, move |ticks: i64| {
-            i64::try_from(range::divide_rounded(ticks.into(), divisor)).ok()
+        self.checked(argument, None, false, move |ticks: i64| match is_finite_timestamp(ticks) {
+            true => i64::try_from(range::divide_rounded(ticks.into(), divisor)).ok(),
+            false => Some(ticks),
         })
     }
 
@@ -222,16 +228,18 @@ impl Cast<'_> {
         let day = move |ticks: i128| ticks.div_euclid(per_day.into());
         let of_type = ValueRange::of_type(PhysicalType::I32).expect("an integer type");
         let proven = argument.output().range.map(|bound| range::monotonic(bound, day));
-        let proven = proven.filter(|proven| range::contains(of_type, *proven));
+        let proven = proven.filter(|proven| range::contains(of_type, *proven) && is_proven_finite(&argument));
         let can_fail = !fits && proven.is_none();
-        self.checked(argument, proven, can_fail, move |ticks: i64| date_of(ticks.div_euclid(per_day)))
+        self.checked(argument, proven, can_fail, move |ticks: i64| date_of_timestamp(ticks, per_day))
     }
 
     fn time_of_day(&self, argument: Expression) -> Result<Expression> {
         let per_second = ticks_per_second(self.from);
         let per_day = SECONDS_PER_DAY * per_second;
         let proven = range::new(0, i128::from(MICROS_PER_DAY) - 1);
-        self.checked(argument, Some(proven), false, move |ticks: i64| {
+        let can_fail = !is_proven_finite(&argument);
+        self.checked(argument, Some(proven), can_fail, move |ticks: i64| {
+            let ticks = finite_timestamp(ticks)?;
             let micros = i128::from(ticks.rem_euclid(per_day)) * i128::from(MICROS_PER_DAY);
             let micros = range::divide_rounded(micros, per_day.into());
             i64::try_from(micros).ok().map(|micros| micros % MICROS_PER_DAY)

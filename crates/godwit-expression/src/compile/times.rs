@@ -4,7 +4,7 @@
 //! intervals to both. A constant interval of months moves along the calendar. The rest is computed row by row.
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_types::calendar::MICROS_PER_DAY;
+use godwit_types::calendar::{INFINITE_DAYS, MICROS_PER_DAY, days_later};
 use godwit_types::interval::{date_add, time_add, timestamp_add, timestamp_diff};
 use godwit_types::{Arithmetic, Interval, SqlType, Value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
@@ -18,6 +18,7 @@ use super::rows::RowFunction;
 use super::values::literal_value;
 use crate::arithmetic::{Target, compile_exact, division_by_zero, integer_literal, shortened};
 use crate::cast::to_physical;
+use crate::temporal::is_proven_finite;
 use crate::{Expression, range};
 
 use Arithmetic::{Add, Divide, Multiply, Subtract};
@@ -28,8 +29,10 @@ pub(super) fn compile(op: Arithmetic, operands: [Operand<'_>; 2], ty: &SqlType, 
     let [(a, a_type), (b, b_type)] = operands;
     match (op, a_type, b_type) {
         (Subtract, Date, Date) => as_integers(op, a, b, &BigInt, text),
-        (Add | Subtract, Date, other) if other.is_integer() => as_integers(op, a, b, &Date, text),
-        (Add, other, Date) if other.is_integer() => as_integers(op, a, b, &Date, text),
+        (Add | Subtract, Date, other) if other.is_integer() && is_proven_finite(&a) => {
+            as_integers(op, a, b, &Date, text)
+        }
+        (Add, other, Date) if other.is_integer() && is_proven_finite(&b) => as_integers(op, a, b, &Date, text),
         _ => {
             let is_moment = |ty: &SqlType| *ty == Date || ty.is_timestamp();
             let shifted = match (op, literal_value(&a, a_type), literal_value(&b, b_type)) {
@@ -57,7 +60,10 @@ pub(super) fn out_of_range(what: &str, text: &str) -> Error {
 /// Compiles the integer operation on the integers that represent the values.
 fn as_integers(op: Arithmetic, a: Expression, b: Expression, ty: &SqlType, text: &str) -> Result<Expression> {
     let logical = arrow_type(ty)?;
-    let limit = ValueRange::of_type(PhysicalType::natural(&logical)?).expect("times are integers inside");
+    let limit = match ty {
+        SqlType::Date => range::new(i128::from(1 - INFINITE_DAYS), i128::from(INFINITE_DAYS - 1)),
+        _ => ValueRange::of_type(PhysicalType::natural(&logical)?).expect("times are integers inside"),
+    };
     compile_exact(operator(op), a, b, &Target { logical: &logical, limit, what: name_of(ty) }, text)
 }
 
@@ -83,7 +89,7 @@ fn shift(
     let Some(by) = by else { return Ok(None) };
     let moment = if *from == SqlType::Date { midnight(moment.clone(), ty, text)? } else { moment.clone() };
     let logical = arrow_type(ty)?;
-    if by.months == 0 {
+    if by.months == 0 && is_proven_finite(&moment) {
         let micros = i128::from(by.days) * i128::from(MICROS_PER_DAY) + i128::from(by.micros);
         let limit = ValueRange::of_type(PhysicalType::I64).expect("an integer type");
         let target = Target { logical: &logical, limit, what: "timestamp" };
@@ -93,6 +99,7 @@ fn shift(
     let bound = moment.output().range;
     let moved = |ticks: i128| timestamp_add(i64::try_from(ticks).ok()?, by).map(i128::from);
     let proven = bound.and_then(|bound| Some(range::new(moved(bound.min)?, moved(bound.max)?)));
+    let proven = proven.filter(|_| is_proven_finite(&moment));
     let output = ColumnType { logical, physical: PhysicalType::I64, nullable: moment.output().nullable, range: proven };
     let failure = out_of_range("timestamp", &shortened(text));
     let kernel = Checked::new(move |ticks: i64| timestamp_add(ticks, by), failure).failing(proven.is_none());
@@ -123,12 +130,17 @@ fn compute(op: Arithmetic, a: &Value, b: &Value) -> Option<Value> {
     use Value::{Date, Float, Time, Timestamp};
     let time_between = |end: i64, start: i64| Interval { micros: end - start, ..Interval::default() };
     Some(match (op, a, b) {
+        (Add, Date(date), Value::Integer(days)) | (Add, Value::Integer(days), Date(date)) => {
+            Date(days_later(*date, *days)?)
+        }
+        (Subtract, Date(date), Value::Integer(days)) => Date(days_later(*date, days.checked_neg()?)?),
         (Add, Date(date), Value::Interval(by)) | (Add, Value::Interval(by), Date(date)) => {
             Timestamp(date_add(*date, *by)?)
         }
         (Subtract, Date(date), Value::Interval(by)) => Timestamp(date_add(*date, by.checked_neg()?)?),
         (Add, Date(date), Time(time)) | (Add, Time(time), Date(date)) => {
-            Timestamp(i64::from(*date).checked_mul(MICROS_PER_DAY)?.checked_add(*time)?)
+            let by = Interval { micros: *time, ..Interval::default() };
+            Timestamp(date_add(*date, by)?)
         }
         (Add, Timestamp(at), Value::Interval(by)) | (Add, Value::Interval(by), Timestamp(at)) => {
             Timestamp(timestamp_add(*at, *by)?)

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use chrono::{DateTime, Utc};
 use godwit_common::{Error, Result};
-use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY, ticks_per_second};
+use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
+use godwit_types::calendar::{is_finite_date, is_finite_timestamp, ticks_per_second};
 use godwit_types::{SqlType, Value, write_offset_minutes};
 use godwit_vector::kernels::date::{Civil, civil_from_days};
 use godwit_vector::sql::Reader;
@@ -190,7 +191,16 @@ impl OtherCells<'_> {
             }
             return Ok(());
         };
-        let moment = moment_of(&self.values.value(row)?, self.ty).ok_or_else(|| {
+        let value = self.values.value(row)?;
+        let is_infinite = match value {
+            Value::Date(days) => !is_finite_date(days),
+            Value::Timestamp(ticks) => !is_finite_timestamp(ticks),
+            _ => false,
+        };
+        if is_infinite {
+            return self.values.write_text(row, out).map(|_| ());
+        }
+        let moment = moment_of(&value, self.ty).ok_or_else(|| {
             Error::unsupported(format!("a year that formats don't know, in a column of type {}", self.ty))
         })?;
         let written = match self.ty {
@@ -423,6 +433,7 @@ mod tests {
             (SqlType::TimestampTz, "2024-02-29 23:59:59+00"),
         ] {
             assert_eq!(of_text(text, &ty, &german).unwrap(), "29.02.2024", "{ty}");
+            assert_eq!(of_text("-infinity", &ty, &german).unwrap(), "-infinity", "{ty}");
         }
         let clock = of_format("%H:%M:%S%.6f %z");
         let moment = of_text("1969-12-31 23:59:59.5+00", &SqlType::TimestampTz, &clock);

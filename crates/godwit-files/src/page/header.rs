@@ -67,6 +67,14 @@ pub(crate) struct PageHeader {
 }
 
 impl PageHeader {
+    /// Returns false if the page's values are stored as they are, whatever the codec of its column.
+    pub(crate) fn is_compressed(&self) -> bool {
+        match self.kind {
+            PageKind::DataV2 { is_compressed, .. } => is_compressed,
+            PageKind::Dictionary | PageKind::DataV1 | PageKind::Other => true,
+        }
+    }
+
     /// Parses the header at the start of `bytes`; also returns its length. `None` if `bytes` end inside it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(PageHeader, usize)>> {
         let mut input = Compact::new(bytes);

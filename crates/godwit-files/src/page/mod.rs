@@ -32,7 +32,7 @@ pub(crate) use codec::Codec;
 pub(crate) use header::{PageHeader, PageKind, ValueEncoding};
 pub(crate) use runs::RunCursor;
 
-use crate::config::{CHUNK_READ_BYTES_MAX, HEADER_BYTES_MAX, READ_BYTES_MIN};
+use crate::config::{CHUNK_READ_BYTES_MAX, HEADER_BYTES_MAX, READ_BYTES_MIN, TOGETHER_BYTES_MAX};
 use crate::file::FileBytes;
 use crate::footer::{ChunkLocation, PageSpan};
 
@@ -240,8 +240,11 @@ impl PageReader {
         let is_sequential = index == self.next_page;
         self.next_page = index + 1;
         let span = self.span(index);
-        if let Some(page) = self.ahead.pop_if(|page| page.first_row == span.first_row) {
-            return Ok(page);
+        while let Some(page) = self.ahead.pop_if(|page| page.first_row <= span.first_row) {
+            if page.first_row == span.first_row {
+                return Ok(page);
+            }
+            page.buffer.into_iter().for_each(|buffer| self.spare.give(buffer));
         }
         self.drop_ahead();
         if let Some(page) = self.cached(span.offset, span.first_row) {
@@ -280,12 +283,15 @@ impl PageReader {
 
     /// Reads a page and the ones after it that will likely be read, decompressed together; `None` if that isn't possible.
     fn page_with_next(&mut self, index: usize) -> Result<Option<Page>> {
-        let is_worthwhile =
-            self.codec.is_faster_together() && self.memory.available_bytes() >= self.memory.memory_limit() / 2;
-        let wanted = (index..).take_while(|&page| self.is_next_wanted(page)).take(PAGES_TOGETHER - 1);
-        match if is_worthwhile { wanted.count() } else { 0 } {
+        let has_room = self.memory.available_bytes() >= self.memory.memory_limit() / 2;
+        if !has_room || !self.codec.is_faster_together() {
+            return Ok(None);
+        }
+        let next = (index..).take_while(|&page| self.is_next_wanted(page)).take(PAGES_TOGETHER);
+        match next.count() {
             0 => Ok(None),
-            1 => self.pages_together::<2>(index),
+            // Four are faster as twice two than as three and one.
+            1 | PAGES_TOGETHER => self.pages_together::<2>(index),
             _ => self.pages_together::<PAGES_TOGETHER>(index),
         }
     }
@@ -305,7 +311,7 @@ impl PageReader {
         let window = self.window.clone();
         let mut window = window.lock();
         let seen = self.fetch(&mut window, spans[0].offset, spans.iter().map(|span| span.bytes).sum())?;
-        let (mut stored, mut rooms) = (Vec::with_capacity(PAGES), Vec::with_capacity(PAGES));
+        let mut stored = Vec::with_capacity(PAGES);
         let mut rest = seen;
         for (page, span) in spans.iter().enumerate() {
             let (bytes, behind) = rest.split_at(span.bytes);
@@ -313,11 +319,18 @@ impl PageReader {
             match PageHeader::parse(bytes) {
                 Ok(Some((header, header_bytes))) if self.is_as_stated(index + page, &header, header_bytes) => {
                     stored.push((header, &bytes[header_bytes..][..header.compressed_bytes]));
-                    rooms.push(self.room(span.offset, Some(index + page), &header)?);
                 }
                 _ => return Ok(None),
             }
         }
+        // Alone, each may be as large as it likes.
+        let bytes = stored.iter().fold(0, |bytes: usize, (header, _)| bytes.saturating_add(header.uncompressed_bytes));
+        if bytes > TOGETHER_BYTES_MAX || !stored.iter().all(|(header, _)| header.is_compressed()) {
+            return Ok(None);
+        }
+        let rooms = stored.iter().zip(&spans).enumerate();
+        let rooms = rooms.map(|(page, ((header, _), span))| self.room(span.offset, Some(index + page), header));
+        let mut rooms = rooms.collect::<Result<Vec<_>>>()?;
         let parts = stored.iter().zip(&mut rooms);
         let parts = parts.map(|((header, stored), room)| compressed_part(header, stored, room.as_mut_slice()));
         let Ok(Some(parts)) = parts.collect::<Result<Option<Vec<_>>>>() else { return Ok(None) };
@@ -494,19 +507,20 @@ fn compressed_part<'a>(
     stored: &'a [u8],
     target: &'a mut [u8],
 ) -> Result<Option<(&'a [u8], &'a mut [u8])>> {
-    let (levels, is_compressed) = match header.kind {
-        PageKind::DataV2 { repetition_bytes, definition_bytes, is_compressed } => {
-            (repetition_bytes.saturating_add(definition_bytes), is_compressed)
+    let levels = match header.kind {
+        PageKind::DataV2 { repetition_bytes, definition_bytes, .. } => {
+            repetition_bytes.saturating_add(definition_bytes)
         }
-        PageKind::Dictionary | PageKind::DataV1 | PageKind::Other => (0, true),
+        PageKind::Dictionary | PageKind::DataV1 | PageKind::Other => 0,
     };
     if levels > stored.len() || levels > target.len() {
         return Err(Error::corrupt("the levels of a page are longer than the page"));
     }
     target[..levels].copy_from_slice(&stored[..levels]);
     let (input, output) = (&stored[levels..], &mut target[levels..]);
-    if !is_compressed {
+    if !header.is_compressed() {
         Codec::None.decompress(input, output)?;
+        return Ok(None);
     }
-    Ok(is_compressed.then_some((input, output)))
+    Ok(Some((input, output)))
 }

@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind, FunctionRegistry};
-use godwit_types::calendar::MICROS_PER_DAY;
+use godwit_types::calendar::days_later;
 use godwit_types::interval::{date_add, time_add, timestamp_add, timestamp_diff};
 use godwit_types::{Interval, SqlType, Value, cast_value, compare_values, sql_compare};
 
@@ -169,13 +169,12 @@ fn on_floats(op: Arithmetic, a: f64, b: f64, ty: &SqlType) -> Option<f64> {
 fn on_times(op: Arithmetic, a: &Value, b: &Value) -> Option<Value> {
     use Arithmetic::{Add, Divide, Multiply, Subtract};
     use Value::{Date, Float, Integer, Time, Timestamp};
-    let day = |date: i32, days: i128| i32::try_from(i128::from(date).checked_add(days)?).ok();
     Some(match (op, a, b) {
-        (Add, Date(date), Integer(days)) | (Add, Integer(days), Date(date)) => Date(day(*date, *days)?),
-        (Subtract, Date(date), Integer(days)) => Date(day(*date, days.checked_neg()?)?),
+        (Add, Date(date), Integer(days)) | (Add, Integer(days), Date(date)) => Date(days_later(*date, *days)?),
+        (Subtract, Date(date), Integer(days)) => Date(days_later(*date, days.checked_neg()?)?),
         (Subtract, Date(a), Date(b)) => Integer(i128::from(*a) - i128::from(*b)),
         (Add, Date(date), Time(time)) | (Add, Time(time), Date(date)) => {
-            Timestamp(i64::from(*date).checked_mul(MICROS_PER_DAY)?.checked_add(*time)?)
+            Timestamp(date_add(*date, Interval { micros: *time, ..Interval::default() })?)
         }
         (Add, Date(date), Value::Interval(by)) | (Add, Value::Interval(by), Date(date)) => {
             Timestamp(date_add(*date, *by)?)

@@ -103,6 +103,7 @@ fn reduce_join(
     let used = columns_used_by(plan, id).union(wanted);
     let (kind, is_swapped) = match join.kind {
         JoinKind::Left if !serves_right => return reduce(plan, context, join.left, wanted),
+        JoinKind::Right if !serves_left => return reduce(plan, context, join.right, wanted),
         JoinKind::Inner if has_keys && !serves_right => (JoinKind::Semi, false),
         JoinKind::Inner if has_keys && !serves_left => (JoinKind::Semi, true),
         // Each row of the left side is examined by itself, however often it occurs.

@@ -2,6 +2,7 @@
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::ArgumentType;
+use godwit_types::calendar::is_finite_timestamp;
 use godwit_types::interval::timestamp_add;
 use godwit_types::{Interval, SqlType};
 
@@ -94,6 +95,9 @@ fn moments(arguments: &[ArgumentType<'_>], with_last: bool) -> Chosen {
         let (first, last) = (call.integers(0), call.integers(1));
         let steps = Intervals::column(&call.arguments[2]);
         call.made::<i64, _>(|row, out| {
+            if ![first.get(row), last.get(row)].into_iter().all(is_finite_timestamp) {
+                return Err(wrong_step("a series begins and ends at finite times"));
+            }
             let step = Step::new(Intervals::item(&steps, row))?;
             step.walk(first.get(row), last.get(row), with_last, call, out)
         })

@@ -1,5 +1,7 @@
 //! Tests of floats, such as for NaN; the neighbors of a number.
 
+use godwit_types::calendar::{is_finite_date, is_finite_timestamp};
+
 use super::number_function;
 use crate::function::Function;
 use crate::rows::{Date, Timestamp, TimestampTz, mapped, scalar};
@@ -14,16 +16,17 @@ pub(super) fn functions() -> Vec<Function> {
             .example("isinf(1)", "false")
             .form(mapped::<f64, bool>(f64::is_infinite))
             .form(mapped::<f32, bool>(f32::is_infinite))
-            .form(scalar::<(Date,), bool, _>(|_| false))
-            .form(scalar::<(Timestamp,), bool, _>(|_| false))
-            .form(scalar::<(TimestampTz,), bool, _>(|_| false)),
-        number_function(&["isfinite"], "Whether it is neither infinite nor NaN; all dates and timestamps are finite")
+            .example("isinf(DATE '-infinity')", "true")
+            .form(scalar::<(Date,), bool, _>(|(days,)| !is_finite_date(days)))
+            .form(scalar::<(Timestamp,), bool, _>(|(timestamp,)| !is_finite_timestamp(timestamp)))
+            .form(scalar::<(TimestampTz,), bool, _>(|(moment,)| !is_finite_timestamp(moment))),
+        number_function(&["isfinite"], "Whether it is neither infinite nor NaN")
             .example("isfinite(1)", "true")
             .form(mapped::<f64, bool>(f64::is_finite))
             .form(mapped::<f32, bool>(f32::is_finite))
-            .form(scalar::<(Date,), bool, _>(|_| true))
-            .form(scalar::<(Timestamp,), bool, _>(|_| true))
-            .form(scalar::<(TimestampTz,), bool, _>(|_| true)),
+            .form(scalar::<(Date,), bool, _>(|(days,)| is_finite_date(days)))
+            .form(scalar::<(Timestamp,), bool, _>(|(timestamp,)| is_finite_timestamp(timestamp)))
+            .form(scalar::<(TimestampTz,), bool, _>(|(moment,)| is_finite_timestamp(moment))),
         number_function(&["iszero"], "Whether it is 0")
             .example("iszero(0)", "true")
             .form(scalar::<(f64,), bool, _>(|(number,)| number == 0.0))

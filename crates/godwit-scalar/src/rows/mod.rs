@@ -208,14 +208,19 @@ where
 
 /// Returns values that are NULL where an argument is, and in the rows of `nulls`.
 pub(crate) fn with_nulls(values: Flat, valid: Option<Arc<Bitmap>>, nulls: &[usize]) -> Vector {
+    let valid = without_nulls(valid, nulls, values.len());
+    Vector::flat(values, None).with_validity(valid)
+}
+
+/// Returns the valid rows without those of `nulls`.
+fn without_nulls(valid: Option<Arc<Bitmap>>, nulls: &[usize], rows: usize) -> Option<Arc<Bitmap>> {
     if nulls.is_empty() {
-        return Vector::flat(values, None).with_validity(valid);
+        return valid;
     }
-    let mut is_null = vec![false; values.len()];
+    let mut is_null = vec![false; rows];
     nulls.iter().for_each(|&row| is_null[row] = true);
-    let validity =
-        Bitmap::from_fn(values.len(), |row| !is_null[row] && valid.as_ref().is_none_or(|valid| valid.get(row)));
-    Vector::flat(values, Some(validity))
+    let is_valid = |row: usize| !is_null[row] && valid.as_ref().is_none_or(|valid| valid.get(row));
+    Some(Arc::new(Bitmap::from_fn(rows, is_valid)))
 }
 
 /// The strings of a vector, one for each row or one for all.

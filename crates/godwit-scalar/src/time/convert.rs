@@ -2,7 +2,8 @@
 
 use godwit_common::{Error, Result};
 use godwit_plan::ArgumentType;
-use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of};
+use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY, date_of, date_of_timestamp};
+use godwit_types::calendar::{finite_timestamp, is_finite_date, is_finite_timestamp};
 use godwit_types::{SqlType, Value, parse_value};
 
 use super::fields::Fields;
@@ -105,7 +106,12 @@ fn ticks_of(value: Value) -> Option<i64> {
 }
 
 fn date(timestamp: i64) -> Result<i32> {
-    in_range(date_of(timestamp.div_euclid(MICROS_PER_DAY)), &SqlType::Date)
+    in_range(date_of_timestamp(timestamp, MICROS_PER_DAY), &SqlType::Date)
+}
+
+/// Returns the time of day; infinite timestamps have none.
+fn time_of_day(timestamp: i64) -> Result<i64> {
+    in_range(Moment::of_finite_timestamp(timestamp), &SqlType::Time).map(|moment| moment.micros)
 }
 
 fn to_date() -> Function {
@@ -126,8 +132,8 @@ fn to_time() -> Function {
         .example("to_time('12.30', 'HH24.MI')", "12:30:00")
         .form(cast::<Time>(ticks_of))
         .form(scalar::<(Time,), Time, _>(|(micros,)| micros))
-        .form(scalar::<(Timestamp,), Time, _>(|(timestamp,)| Moment::of_timestamp(timestamp).micros))
-        .form(scalar::<(TimestampTz,), Time, _>(|(timestamp,)| Moment::of_timestamp(timestamp).micros))
+        .form(scalar::<(Timestamp,), Time, _>(|(timestamp,)| time_of_day(timestamp)))
+        .form(scalar::<(TimestampTz,), Time, _>(|(timestamp,)| time_of_day(timestamp)))
         .chosen("to_time(VARCHAR, VARCHAR, …)", |arguments| of_text::<Time>(arguments, |fields, _| fields.time()))
 }
 
@@ -150,7 +156,7 @@ fn to_timestamp() -> Function {
 }
 
 fn to_unixtime() -> Function {
-    let seconds = |timestamp: i64| timestamp.div_euclid(MICROS_PER_SECOND);
+    let seconds = |timestamp: i64| finite_timestamp(timestamp).map(|micros| micros.div_euclid(MICROS_PER_SECOND));
     let function =
         time_function(&["to_unixtime"], "Whole seconds since 1970 of a time, or of a text, which may be in a format")
             .example("to_unixtime(TIMESTAMP '1970-01-01 00:01:00')", "60")
@@ -158,7 +164,7 @@ fn to_unixtime() -> Function {
                 let timestamp = ticks_of(parse_value(text, &SqlType::Timestamp)?);
                 timestamp.map(seconds).ok_or_else(|| out_of_range(&SqlType::Timestamp))
             }))
-            .form(scalar::<(Date,), i64, _>(|(days,)| i64::from(days) * (MICROS_PER_DAY / MICROS_PER_SECOND)))
+            .form(scalar::<(Date,), i64, _>(|(days,)| is_finite_date(days).then(|| i64::from(days) * SECONDS_PER_DAY)))
             .form(scalar::<(i64,), i64, _>(|(seconds,)| seconds))
             .form(scalar::<(f64,), i64, _>(move |(number,)| micros_of_fraction(number).map(seconds)));
     both(function, scalar::<(Timestamp,), i64, _>(move |(timestamp,)| seconds(timestamp)))
@@ -173,7 +179,10 @@ fn ticks() -> Vec<Function> {
         let of = ty.clone();
         // Ticks per microsecond if they are shorter, otherwise microseconds per tick.
         let (ticks_of_timestamp, per_tick) = (1_000 / nanos.min(1_000), nanos.max(1_000) / 1_000);
-        let rescaled = move |micros: i64| in_range(micros.div_euclid(per_tick).checked_mul(ticks_of_timestamp), &of);
+        let rescaled = move |micros: i64| match is_finite_timestamp(micros) {
+            true => in_range(micros.div_euclid(per_tick).checked_mul(ticks_of_timestamp), &of),
+            false => Ok(micros),
+        };
         let of_timestamp = {
             let rescaled = rescaled.clone();
             scalar::<(Timestamp,), Timestamp, _>(move |(timestamp,)| rescaled(timestamp))

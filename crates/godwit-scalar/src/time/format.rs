@@ -186,6 +186,36 @@ pub(super) trait Format: Send + Sync + 'static {
     fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>);
 }
 
+/// A time that is written in a format, if it is finite.
+enum Written {
+    Finite(Moment),
+    Infinite(&'static str),
+}
+
+impl Written {
+    #[inline]
+    fn new(moment: Option<Moment>, is_past: bool) -> Self {
+        moment.map_or(Self::Infinite(if is_past { "-infinity" } else { "infinity" }), Self::Finite)
+    }
+
+    #[inline]
+    fn of_timestamp(timestamp: i64) -> Self {
+        Self::new(Moment::of_finite_timestamp(timestamp), timestamp < 0)
+    }
+
+    #[inline]
+    fn of_date(days: i32) -> Self {
+        Self::new(Moment::of_finite_date(days), days < 0)
+    }
+
+    fn write(self, format: &impl Format, is_zoned: bool, out: &mut Writer<'_>) {
+        match self {
+            Self::Finite(moment) => format.write(moment, is_zoned, out),
+            Self::Infinite(text) => out.push_str(text),
+        }
+    }
+}
+
 impl Format for Vec<Item> {
     fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) {
         for item in self {
@@ -255,21 +285,21 @@ pub(super) fn written<F: Format>(
     }
     let ty = kind_of(value);
     let Some(constant) = constant_text(format) else {
-        let row = move |format: &str, moment, is_zoned, out: &mut Writer<'_>| -> Result<()> {
-            parse(format)?.write(moment, is_zoned, out);
+        let row = move |format: &str, moment: Written, is_zoned, out: &mut Writer<'_>| -> Result<()> {
+            moment.write(&parse(format)?, is_zoned, out);
             Ok(())
         };
         return Some(Ok(match ty {
-            SqlType::Date => {
-                text::<(Date, Text), Text, _>(move |(days, format), out| row(format, Moment::of_date(days), false, out))
-            }
+            SqlType::Date => text::<(Date, Text), Text, _>(move |(days, format), out| {
+                row(format, Written::of_date(days), false, out)
+            }),
             SqlType::Time => text::<(Time, Text), Text, _>(move |(micros, format), out| {
-                row(format, Moment::of_timestamp(micros), false, out)
+                row(format, Written::of_timestamp(micros), false, out)
             }),
             SqlType::Timestamp | SqlType::TimestampTz => {
                 let is_zoned = ty == SqlType::TimestampTz;
                 let form = text::<(Timestamp, Text), Text, _>(move |(at, format), out| {
-                    row(format, Moment::of_timestamp(at), is_zoned, out)
+                    row(format, Written::of_timestamp(at), is_zoned, out)
                 });
                 if is_zoned { zoned(&form) } else { form }
             }
@@ -281,15 +311,17 @@ pub(super) fn written<F: Format>(
         Err(error) => return Some(Err(bad_argument(1, &error))),
     };
     let form = match ty {
-        SqlType::Date => text::<(Date,), Text, _>(move |(days,), out| format.write(Moment::of_date(days), false, out)),
+        SqlType::Date => {
+            text::<(Date,), Text, _>(move |(days,), out| Written::of_date(days).write(&format, false, out))
+        }
         SqlType::Time => {
-            text::<(Time,), Text, _>(move |(micros,), out| format.write(Moment::of_timestamp(micros), false, out))
+            text::<(Time,), Text, _>(move |(micros,), out| Written::of_timestamp(micros).write(&format, false, out))
         }
         SqlType::Timestamp => {
-            text::<(Timestamp,), Text, _>(move |(at,), out| format.write(Moment::of_timestamp(at), false, out))
+            text::<(Timestamp,), Text, _>(move |(at,), out| Written::of_timestamp(at).write(&format, false, out))
         }
         SqlType::TimestampTz => {
-            zoned(&text::<(Timestamp,), Text, _>(move |(at,), out| format.write(Moment::of_timestamp(at), true, out)))
+            zoned(&text::<(Timestamp,), Text, _>(move |(at,), out| Written::of_timestamp(at).write(&format, true, out)))
         }
         _ => return None,
     };

@@ -1,7 +1,7 @@
 //! Times made from numbers, and numbers from times.
 
 use godwit_common::Result;
-use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of};
+use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of, finite_timestamp, is_finite_date};
 use godwit_types::interval::{date_add, time_add, timestamp_add};
 use godwit_types::{Interval, IntervalUnit, SqlType, TimeZone};
 
@@ -20,7 +20,7 @@ fn makers() -> Vec<Function> {
         time_function(&["make_date"], "The date of a year, month and day, or of days since 1970; years below 0 are BC")
             .example("make_date(2024, 2, 29)", "2024-02-29")
             .form(scalar::<(i64, i64, i64), Date, _>(|(year, month, day)| date(year, month, day)))
-            .form(scalar::<(i64,), Date, _>(|(days,)| in_range(date_of(days), &SqlType::Date))),
+            .form(scalar::<(i64,), Date, _>(|(days,)| in_range(i32::try_from(days).ok(), &SqlType::Date))),
         time_function(&["make_time"], "The time of an hour, minute and second")
             .example("make_time(13, 4, 5.5)", "13:04:05.5")
             .form(scalar::<(i64, i64, f64), Time, _>(|(hour, minute, second)| time(hour, minute, second))),
@@ -120,7 +120,7 @@ pub(super) fn micros_of_fraction(seconds: f64) -> Result<i64> {
     in_range((micros >= -limit && micros < limit).then_some(micros as i64), &SqlType::Timestamp)
 }
 
-/// A function that returns the ticks of times since 1970, of a TIME since midnight, or of a whole INTERVAL.
+/// A function that returns the ticks of finite times since 1970, of a TIME since midnight, or of a whole INTERVAL.
 fn ticks(
     names: &'static [&'static str],
     description: &'static str,
@@ -130,8 +130,13 @@ fn ticks(
     let ticks = move |micros: i128| in_range(i64::try_from(of_micros(micros)).ok(), &SqlType::BigInt);
     let function = time_function(names, description).example(example.0, example.1);
     let day = i128::from(MICROS_PER_DAY);
-    both(function, scalar::<(Timestamp,), i64, _>(move |(timestamp,)| ticks(timestamp.into())))
-        .form(scalar::<(Date,), i64, _>(move |(days,)| ticks(i128::from(days) * day)))
+    let of_timestamps = scalar::<(Timestamp,), i64, _>(move |(timestamp,)| {
+        finite_timestamp(timestamp).map(|micros| ticks(micros.into())).transpose()
+    });
+    both(function, of_timestamps)
+        .form(scalar::<(Date,), i64, _>(move |(days,)| {
+            is_finite_date(days).then(|| ticks(i128::from(days) * day)).transpose()
+        }))
         .form(scalar::<(Time,), i64, _>(move |(micros,)| ticks(micros.into())))
         .form(scalar::<(Intervals,), i64, _>(move |(interval,)| ticks(interval.epoch_micros())))
 }

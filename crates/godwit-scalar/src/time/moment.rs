@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_buffer::IntervalMonthDayNano;
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ArgumentType, NoFunction};
-use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
+use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, finite_timestamp, is_finite_date};
 use godwit_types::{Interval, SqlType, Value};
 use godwit_vector::Vector;
 use godwit_vector::kernels::date::{Civil, civil_from_days, days_from_civil, days_in_month};
@@ -62,6 +62,18 @@ impl Moment {
     #[inline]
     pub(super) fn of_date(days: i32) -> Self {
         Self { days: days.into(), micros: 0 }
+    }
+
+    /// Returns the moment of a timestamp; `None` if it is infinite.
+    #[inline]
+    pub(super) fn of_finite_timestamp(timestamp: i64) -> Option<Self> {
+        finite_timestamp(timestamp).map(Self::of_timestamp)
+    }
+
+    /// Returns the beginning of a date; `None` if it is infinite.
+    #[inline]
+    pub(super) fn of_finite_date(days: i32) -> Option<Self> {
+        is_finite_date(days).then(|| Self::of_date(days))
     }
 
     #[inline]
@@ -200,6 +212,48 @@ pub(super) fn both(function: Function, form: Form) -> Function {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{error_of, shown};
+
+    #[test]
+    fn infinite_times() {
+        for (name, arguments, expected) in [
+            ("date_part", &["'year'", "DATE 'infinity'"][..], "NULL"),
+            ("epoch", &["TIMESTAMP '-infinity'"], "NULL"),
+            ("isoyear", &["DATE '-infinity'"], "NULL"),
+            ("hour", &["TIMESTAMPTZ 'infinity'"], "NULL"),
+            ("epoch_ms", &["DATE 'infinity'"], "NULL"),
+            ("to_unixtime", &["TIMESTAMP 'infinity'"], "NULL"),
+            ("dayname", &["DATE 'infinity'"], "NULL"),
+            ("last_day", &["TIMESTAMP 'infinity'"], "NULL"),
+            ("age", &["TIMESTAMP 'infinity'", "TIMESTAMP '2020-01-01'"], "NULL"),
+            ("date_diff", &["'day'", "DATE '2020-01-01'", "DATE 'infinity'"], "NULL"),
+            ("date_sub", &["'month'", "TIMESTAMP '-infinity'", "TIMESTAMP '2020-01-01'"], "NULL"),
+            ("date_trunc", &["'month'", "DATE '-infinity'"], "-infinity"),
+            ("date_bin", &["INTERVAL '1 hour'", "TIMESTAMP 'infinity'"], "infinity"),
+            ("time_bucket", &["INTERVAL '1 month'", "DATE 'infinity'"], "infinity"),
+            ("time_bucket", &["INTERVAL '1 day'", "DATE '2020-01-01'", "DATE 'infinity'"], "NULL"),
+            ("date_add", &["DATE 'infinity'", "INTERVAL '-1 month'"], "infinity"),
+            ("strftime", &["DATE '-infinity'", "'%Y'"], "-infinity"),
+            ("to_char", &["TIMESTAMP 'infinity'", "'YYYY'"], "infinity"),
+            ("timezone", &["'Europe/Berlin'", "TIMESTAMP '-infinity'"], "-infinity"),
+            ("timezone_text", &["'Asia/Tokyo'", "TIMESTAMPTZ 'infinity'"], "infinity"),
+            ("to_date", &["TIMESTAMP 'infinity'"], "infinity"),
+            ("to_timestamp_seconds", &["TIMESTAMP '-infinity'"], "-infinity"),
+            ("isinf", &["DATE '-infinity'"], "true"),
+            ("isfinite", &["TIMESTAMP 'infinity'"], "false"),
+        ] {
+            assert_eq!(shown(name, arguments), expected, "{name}{arguments:?}");
+        }
+        assert!(error_of("to_time", &["TIMESTAMP 'infinity'"]).contains("out of range for TIME"));
+        assert!(
+            error_of("date_bin", &["INTERVAL '1 day'", "TIMESTAMP '2020-01-01'", "TIMESTAMP 'infinity'"])
+                .contains("infinite")
+        );
+        assert!(
+            error_of("generate_series", &["TIMESTAMP '2020-01-01'", "TIMESTAMP 'infinity'", "INTERVAL '1 day'"])
+                .contains("finite")
+        );
+    }
 
     #[test]
     fn weeks_and_days() {

@@ -62,9 +62,9 @@ pub(super) fn functions() -> Vec<Function> {
 /// Adds the forms that return the name at the index of a moment.
 fn with_names(function: Function, names: &[&str], place: fn(Moment) -> usize) -> Function {
     function
-        .form(label::<(Timestamp,)>(names, move |(at,)| place(Moment::of_timestamp(at))))
-        .form(label::<(Date,)>(names, move |(days,)| place(Moment::of_date(days))))
-        .form(label::<(TimestampTz,)>(names, move |(at,)| place(Moment::of_timestamp(at))))
+        .form(label::<(Timestamp,)>(names, move |(at,)| Moment::of_finite_timestamp(at).map(place)))
+        .form(label::<(Date,)>(names, move |(days,)| Moment::of_finite_date(days).map(place)))
+        .form(label::<(TimestampTz,)>(names, move |(at,)| Moment::of_finite_timestamp(at).map(place)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use godwit_common::Result;
 use godwit_plan::ArgumentType;
-use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, add_months, date_of};
+use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, add_months, date_of, date_of_timestamp};
+use godwit_types::calendar::{is_finite_timestamp, timestamp_of_date};
 use godwit_types::interval::{timestamp_add, timestamp_sub};
 use godwit_types::{Interval, IntervalUnit, SqlType, TimeZone};
 use godwit_vector::kernels::date::{Civil, DateUnit, days_from_civil, days_in_month, truncate_days};
@@ -22,15 +23,18 @@ pub(super) fn functions() -> Vec<Function> {
         .chosen("date_trunc(VARCHAR, TIMESTAMP, TIME or INTERVAL)", date_trunc);
     let last_day = time_function(&["last_day"], "The last day of the month")
         .example("last_day(DATE '2024-02-05')", "2024-02-29")
-        .form(scalar::<(Timestamp,), Date, _>(|(timestamp,)| last_day(Moment::of_timestamp(timestamp))))
-        .form(scalar::<(Date,), Date, _>(|(days,)| last_day(Moment::of_date(days))))
-        .form(scalar::<(TimestampTz,), Date, _>(|(timestamp,)| last_day(Moment::of_timestamp(timestamp))));
+        .form(scalar::<(Timestamp,), Date, _>(|(timestamp,)| last_day(Moment::of_finite_timestamp(timestamp))))
+        .form(scalar::<(Date,), Date, _>(|(days,)| last_day(Moment::of_finite_date(days))))
+        .form(scalar::<(TimestampTz,), Date, _>(|(timestamp,)| last_day(Moment::of_finite_timestamp(timestamp))));
     vec![date_trunc, date_bin(), time_bucket(), last_day]
 }
 
-fn last_day(moment: Moment) -> Result<i32> {
+/// Infinite times have none.
+fn last_day(moment: Option<Moment>) -> Result<Option<i32>> {
+    let Some(moment) = moment else { return Ok(None) };
     let Civil { year, month, .. } = moment.civil();
-    in_range(date_of(days_from_civil(Civil { year, month, day: days_in_month(year, month) })), &SqlType::Date)
+    let last = date_of(days_from_civil(Civil { year, month, day: days_in_month(year, month) }));
+    in_range(last, &SqlType::Date).map(Some)
 }
 
 /// The unit to which a time is truncated.
@@ -114,6 +118,9 @@ impl Unit {
 
     #[inline(always)]
     fn of_timestamp(self, timestamp: i64) -> Result<i64> {
+        if !is_finite_timestamp(timestamp) {
+            return Ok(timestamp);
+        }
         let cut = match self.micros() {
             Some(micros) => timestamp.checked_sub(timestamp.rem_euclid(micros)),
             None => self.first_day(timestamp.div_euclid(MICROS_PER_DAY)).checked_mul(MICROS_PER_DAY),
@@ -207,14 +214,20 @@ const MONDAY: i64 = 10_959 * MICROS_PER_DAY;
 const MILLENNIUM: i64 = 10_957 * MICROS_PER_DAY;
 
 /// Returns the start of the bin that contains a timestamp; one bin starts at `origin`. Widths are months, or days and
-/// microseconds.
+/// microseconds. Infinite timestamps stay.
 fn bin(width: Interval, timestamp: i64, origin: i64) -> Result<i64> {
+    if !is_finite_timestamp(timestamp) {
+        return Ok(timestamp);
+    }
     let micros = i128::from(width.days) * i128::from(MICROS_PER_DAY) + i128::from(width.micros);
     if width.months != 0 && micros != 0 {
         return Err(invalid("the width of bins is either months, or days and hours"));
     }
     if width.months < 0 || micros < 0 || width.months == 0 && micros == 0 {
         return Err(invalid("the width of bins must be greater than 0"));
+    }
+    if !is_finite_timestamp(origin) {
+        return Err(invalid("the origin of bins is infinite"));
     }
     let start = match width.months {
         0 => match (i64::try_from(micros), timestamp.checked_sub(origin)) {
@@ -259,6 +272,11 @@ fn origin_of(width: Interval) -> i64 {
     if width.months == 0 { MONDAY } else { MILLENNIUM }
 }
 
+/// Like [`bucket`]; NULL for an infinite origin, like DuckDB's.
+fn bucket_from(width: Interval, timestamp: i64, origin: i64) -> Result<Option<i64>> {
+    is_finite_timestamp(origin).then(|| bucket(width, timestamp, origin)).transpose()
+}
+
 /// Like [`bin`], but buckets of months start on the first of a month.
 fn bucket(width: Interval, timestamp: i64, origin: i64) -> Result<i64> {
     let origin = if width.months == 0 { origin } else { Unit::Month.of_timestamp(origin)? };
@@ -278,11 +296,11 @@ fn bucket_in_zone(width: Interval, moment: i64, zone: &str) -> Result<i64> {
 }
 
 fn midnight(days: i32) -> Result<i64> {
-    in_range(i64::from(days).checked_mul(MICROS_PER_DAY), &SqlType::Timestamp)
+    in_range(timestamp_of_date(days, MICROS_PER_DAY), &SqlType::Timestamp)
 }
 
-fn date_of_timestamp(timestamp: i64) -> Result<i32> {
-    in_range(date_of(timestamp.div_euclid(MICROS_PER_DAY)), &SqlType::Date)
+fn date(timestamp: i64) -> Result<i32> {
+    in_range(date_of_timestamp(timestamp, MICROS_PER_DAY), &SqlType::Date)
 }
 
 fn time_bucket() -> Function {
@@ -293,19 +311,19 @@ fn time_bucket() -> Function {
     .example("time_bucket(INTERVAL '1 hour', TIMESTAMP '2024-05-17 13:14:15')", "2024-05-17 13:00:00");
     let plain = scalar::<(Intervals, Timestamp), Timestamp, _>(|(width, at)| bucket(width, at, origin_of(width)));
     let with_origin =
-        scalar::<(Intervals, Timestamp, Timestamp), Timestamp, _>(|(width, at, origin)| bucket(width, at, origin));
+        scalar::<(Intervals, Timestamp, Timestamp), Timestamp, _>(|(width, at, origin)| bucket_from(width, at, origin));
     let with_offset = scalar::<(Intervals, Timestamp, Intervals), Timestamp, _>(|(width, at, offset)| {
         bucket_with_offset(width, at, offset)
     });
     both(both(both(function, plain), with_origin), with_offset)
         .form(scalar::<(Intervals, Date), Date, _>(|(width, days)| {
-            date_of_timestamp(bucket(width, midnight(days)?, origin_of(width))?)
+            date(bucket(width, midnight(days)?, origin_of(width))?)
         }))
         .form(scalar::<(Intervals, Date, Date), Date, _>(|(width, days, origin)| {
-            date_of_timestamp(bucket(width, midnight(days)?, midnight(origin)?)?)
+            bucket_from(width, midnight(days)?, midnight(origin)?)?.map(date).transpose()
         }))
         .form(scalar::<(Intervals, Date, Intervals), Date, _>(|(width, days, offset)| {
-            date_of_timestamp(bucket_with_offset(width, midnight(days)?, offset)?)
+            date(bucket_with_offset(width, midnight(days)?, offset)?)
         }))
         .form(scalar::<(Intervals, TimestampTz, Text), TimestampTz, _>(|(width, moment, zone)| {
             bucket_in_zone(width, moment, zone)
@@ -410,6 +428,6 @@ mod tests {
         assert_eq!(shown("last_day", &["DATE '2024-02-05'"]), "2024-02-29");
         assert_eq!(shown("last_day", &["TIMESTAMP '2023-12-31 23:59:59'"]), "2023-12-31");
         assert_eq!(shown("last_day", &["DATE '1900-02-01'"]), "1900-02-28");
-        assert!(error_of("last_day", &["DATE '5881580-07-11'"]).contains("out of range for DATE"));
+        assert!(error_of("last_day", &["DATE '5881580-07-10'"]).contains("out of range for DATE"));
     }
 }

@@ -52,8 +52,8 @@ impl WindowRanges {
 }
 
 impl Segment {
-    /// The bounds of its windows, for one lookup; `None` for the first one, and for values that have none. The second
-    /// one reads the whole segment.
+    /// The bounds of its windows, for one lookup; `None` for the first one, for values that have none, and while memory is
+    /// short. The second one reads the whole segment.
     pub fn window_ranges(&self, memory: &BufferManager) -> Result<Option<WindowRanges>> {
         if !self.parts.iter().all(|part| is_bounded(part.header.physical, part.header.range)) {
             return Ok(None);

@@ -10,8 +10,9 @@ use godwit_common::{Error, Result, SqlState};
 use super::digits::{pair, write_padded};
 use super::scan::{Scan, number, rounded_fraction};
 use super::{not_a, out_of_range, quoted};
-use crate::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
+use crate::calendar::{Civil, INFINITE_DAYS, INFINITE_TICKS, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
 use crate::calendar::{YEAR_MAX, civil_from_days, date_of, days_from_civil, ticks_per_second};
+use crate::calendar::{finite_timestamp, is_finite_timestamp};
 use crate::{SqlType, TimeZone, Value};
 
 /// The parts of a text.
@@ -65,8 +66,24 @@ impl Flaw<'_> {
     }
 }
 
+/// Reads `infinity` and `-infinity`, in any case, or without the last letters: 1 or -1.
+fn read_infinity(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let (sign, word) = text.strip_prefix('-').map_or((1, text), |word| (-1, word));
+    let is_infinity = ["infinity", "inf"].iter().any(|name| word.eq_ignore_ascii_case(name));
+    is_infinity.then_some(sign)
+}
+
+/// Writes an infinite date or timestamp.
+fn write_infinity(out: &mut String, sign: i64) {
+    out.push_str(if sign < 0 { "-infinity" } else { "infinity" });
+}
+
 pub(super) fn parse_date(text: &str) -> Result<Value> {
     let ty = SqlType::Date;
+    if let Some(sign) = read_infinity(text) {
+        return Ok(Value::Date(sign as i32 * INFINITE_DAYS));
+    }
     let moment = read(text).map_err(|flaw| flaw.error(text, &ty))?;
     let days = moment.days.ok_or_else(|| not_a(text, &ty))?;
     date_of(days).map(Value::Date).ok_or_else(|| out_of_range(text.trim(), &ty))
@@ -92,6 +109,9 @@ pub(crate) fn parse_moment(text: &str, zone: &TimeZone) -> Result<Value> {
 }
 
 fn parse_timestamp_in(text: &str, ty: &SqlType, zone: &TimeZone) -> Result<Value> {
+    if let Some(sign) = read_infinity(text) {
+        return Ok(Value::Timestamp(sign * INFINITE_TICKS));
+    }
     let moment = read(text).map_err(|flaw| flaw.error(text, ty))?;
     let days = moment.days.ok_or_else(|| not_a(text, ty))?;
     let clock = moment.time.unwrap_or_default();
@@ -105,7 +125,7 @@ fn parse_timestamp_in(text: &str, ty: &SqlType, zone: &TimeZone) -> Result<Value
         (SqlType::TimestampTz, Zone::Offset(east)) => local.and_then(|local| local.checked_sub(east * ticks)),
         _ => local,
     };
-    ticks.map(Value::Timestamp).ok_or_else(|| out_of_range(text.trim(), ty))
+    ticks.and_then(finite_timestamp).map(Value::Timestamp).ok_or_else(|| out_of_range(text.trim(), ty))
 }
 
 fn read(text: &str) -> std::result::Result<Moment<'_>, Flaw<'_>> {
@@ -157,7 +177,7 @@ pub fn write_offset_minutes(out: &mut String, start: usize) {
 }
 
 /// Returns a moment or timestamp's text according to ISO 8601, as PostgreSQL does in JSON: with `T` before the time, and
-/// the minutes of the offset from UTC.
+/// the minutes of the offset from UTC. Infinite ones stay as they are.
 pub fn iso_moment(mut text: String) -> String {
     write_offset_minutes(&mut text, 0);
     text.replacen(' ', "T", 1)
@@ -251,8 +271,11 @@ fn read_zone<'t>(scan: &mut Scan<'t>) -> std::result::Result<Zone, Flaw<'t>> {
     Ok(Zone::Offset(if west { -offset } else { offset }))
 }
 
-/// `YYYY-MM-DD`, with ` BC` for years before the first.
+/// `YYYY-MM-DD`, with ` BC` for years before the first; or `infinity`.
 pub(super) fn write_date(out: &mut String, days: i64) {
+    if days.abs() >= i64::from(INFINITE_DAYS) {
+        return write_infinity(out, days);
+    }
     let date = civil_from_days(days);
     write_civil(out, date);
     out.push_str(era(date));
@@ -321,6 +344,9 @@ pub(crate) fn write_moment(out: &mut String, micros: i64, zone: &TimeZone) {
 
 #[inline]
 fn write_date_and_time(out: &mut String, ticks: i64, per_second: i64, offset: Option<i64>) {
+    if !is_finite_timestamp(ticks) {
+        return write_infinity(out, ticks);
+    }
     let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
     let seconds = seconds + offset.unwrap_or(0);
     let date = civil_from_days(seconds.div_euclid(SECONDS_PER_DAY));

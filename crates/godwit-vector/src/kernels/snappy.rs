@@ -85,6 +85,7 @@ static ELEMENTS: [Element; 256] = {
 /// The outputs are arbitrary then.
 #[must_use]
 pub fn decompress_together<const BLOCKS: usize>(inputs: [&[u8]; BLOCKS], outputs: [&mut [u8]; BLOCKS]) -> Option<()> {
+    const { assert!(BLOCKS > 0, "without blocks there is no end") };
     let mut pairs = inputs.into_iter().zip(outputs).map(|(input, output)| Block::new(input, output));
     let opened: [_; BLOCKS] = array::from_fn(|_| pairs.next().flatten());
     if opened.iter().any(Option::is_none) {
@@ -97,7 +98,8 @@ pub fn decompress_together<const BLOCKS: usize>(inputs: [&[u8]; BLOCKS], outputs
         let mut is_far = false;
         for _ in 0..STEP {
             for block in 0..BLOCKS {
-                // SAFETY: the place belongs to this block, which has the margin.
+                // SAFETY: the place belongs to this block, which had the margin for as many elements as there are steps;
+                // those before were no longer than `ELEMENT_BYTES_MAX`, or the steps end.
                 places[block] = unsafe { opened[block].0.take(places[block], &mut is_far)? };
             }
             if is_far {
@@ -106,7 +108,7 @@ pub fn decompress_together<const BLOCKS: usize>(inputs: [&[u8]; BLOCKS], outputs
         }
     }
     for block in 0..BLOCKS {
-        // SAFETY: as before.
+        // SAFETY: the place belongs to this block.
         unsafe { opened[block].0.finish(places[block])?.then_some(())? };
     }
     Some(())
@@ -152,7 +154,8 @@ impl<'a> Block<'a> {
         (input >= bytes) & (output >= bytes)
     }
 
-    /// Decompresses the next element; `None` if it is invalid. Sets `is_far` if it was longer than a margin allows for.
+    /// Decompresses the next element; `None` if it is invalid. Sets `is_far` if it took more than
+    /// [`ELEMENT_BYTES_MAX`].
     ///
     /// # Safety
     /// The place belongs to this block and has the margin.
@@ -367,13 +370,28 @@ mod tests {
 
     #[test]
     fn literals_up_to_the_end_leave_no_margin() {
-        let noise: Vec<u8> = (0..1000u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut byte = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state as u8
+        };
+        let noise: Vec<u8> = (0..1000).map(|_| byte()).collect();
         let block = compressed(&noise);
         assert!(block.len() > noise.len(), "it is a literal");
-        for length in [200, 300, 999, 1000] {
-            let other = compressed(&noise[..length]);
-            let found = all([&block, &other, &block], [1000, length, 1000]);
-            assert_eq!(found, Some([noise.clone(), noise[..length].to_vec(), noise.clone()]));
+        // A short element precedes a literal that ends the block, or leaves less than the margin.
+        let texts = [61, 64, 66, 200, 999].map(|length| {
+            [b"abcdabcdabcdabcdabcd", &noise[..length], b"abcdabcdabcdabcdabcd", &noise[..length]].concat()
+        });
+        for text in texts.iter().chain([&noise]) {
+            let other = compressed(text);
+            for at in 0..3 {
+                let (mut blocks, mut texts) = ([&block[..]; 3], [&noise; 3]);
+                (blocks[at], texts[at]) = (&other, text);
+                let found = all(blocks, texts.map(Vec::len));
+                assert_eq!(found, Some(texts.map(Vec::clone)));
+            }
         }
     }
 

@@ -127,6 +127,21 @@ fn a_join_that_only_looks_for_a_match_is_a_semi_join() {
 }
 
 #[test]
+fn an_outer_join_of_which_only_the_kept_rows_count_goes() {
+    for kind in [JoinKind::Left, JoinKind::Right, JoinKind::Full] {
+        let mut build = Build::default();
+        let (t, a) = build.table("t", &["a", "b"]);
+        let (u, c) = build.table("u", &["c"]);
+        let (left, right) = if kind == JoinKind::Left { (t, u) } else { (u, t) };
+        let join = build.join(kind.clone(), left, right, vec![equal(&a[0], &c[0])]);
+        let (root, _) = build.aggregate(join, &[&a[1]], &[]);
+        let plan = build.finish(root, &[&a[1]]);
+        let text = after(&plan, &[Pass::SemiJoins]);
+        assert_eq!(text.contains("Join"), kind == JoinKind::Full, "{text}");
+    }
+}
+
+#[test]
 fn a_join_is_a_semi_join_below_others_that_keep_its_rows() {
     for kind in ["mark", "left", "single"] {
         let mut build = Build::default();
