@@ -191,14 +191,14 @@ impl Kernel for Truncate {
             Truncation::Seconds(seconds) => {
                 let ticks = seconds * self.ticks_per_second;
                 unary(&arguments[0], |value: i64| match is_finite_timestamp(value) {
-                    true => value.saturating_sub(value.rem_euclid(ticks)),
+                    true => value.saturating_sub(value.rem_euclid(ticks)).max(1 - INFINITE_TICKS),
                     false => value,
                 })
             }
             Truncation::Calendar(unit) => {
                 let ticks = 86_400 * self.ticks_per_second;
                 unary(&arguments[0], |value: i64| match is_finite_timestamp(value) {
-                    true => truncate_days(value.div_euclid(ticks), unit).saturating_mul(ticks),
+                    true => truncate_days(value.div_euclid(ticks), unit).saturating_mul(ticks).max(1 - INFINITE_TICKS),
                     false => value,
                 })
             }

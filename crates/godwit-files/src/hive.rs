@@ -89,6 +89,12 @@ fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<F
         let texts: Vec<&str> = of_files.iter().map(|folders| folders[place].1.as_str()).collect();
         let value = |text: &str, ty: &SqlType| match text {
             NULL_FOLDER => Some(Value::Null),
+            // Nor are names times that have none, such as `infinity`.
+            text if *ty != SqlType::Varchar
+                && !text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) =>
+            {
+                None
+            }
             text => parse_value(text, ty).ok(),
         };
         let fits = |ty: &&SqlType| texts.iter().all(|text| !begins_with_zero(text) && value(text, ty).is_some());

@@ -235,7 +235,7 @@ pub fn date_add(date: i32, interval: Interval) -> Option<i64> {
     timestamp_add(timestamp_of_date(date, MICROS_PER_DAY)?, interval)
 }
 
-/// Adds an interval to a time, wrapping at timestamp_of_date. Months and days don't count.
+/// Adds an interval to a time, wrapping at midnight. Months and days don't count.
 pub fn time_add(time: i64, interval: Interval) -> i64 {
     (time.rem_euclid(MICROS_PER_DAY) + interval.micros.rem_euclid(MICROS_PER_DAY)) % MICROS_PER_DAY
 }

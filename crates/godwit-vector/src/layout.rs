@@ -16,6 +16,7 @@ use arrow_array::*;
 use arrow_buffer::{IntervalMonthDayNano, NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef, IntervalUnit, TimeUnit};
 use godwit_common::{Error, Result, SqlState};
+use godwit_types::calendar::{INFINITE_DAYS, INFINITE_TICKS};
 
 use crate::kernels::date::NANOSECONDS_PER_DAY;
 use crate::{Flat, Vector, from_arrow, to_arrow};
@@ -209,8 +210,14 @@ fn ticks(array: &ArrayRef, from_nanos: i64, to_nanos: i64) -> Result<Vector> {
         Flat::I64(values) => values.to_vec(),
         other => return Err(Error::internal(format!("{:?} for moments", other.physical()))),
     };
+    let infinite = match array.data_type() {
+        DataType::Date32 => Some(i64::from(INFINITE_DAYS)),
+        DataType::Timestamp(..) => Some(INFINITE_TICKS),
+        _ => None,
+    };
     let converted = |(row, value): (usize, i64)| match from_nanos >= to_nanos {
         _ if !vector.is_valid(row) => Ok(0),
+        _ if infinite.is_some_and(|infinite| value.saturating_abs() >= infinite) => Ok(value.signum() * INFINITE_TICKS),
         true => value
             .checked_mul(from_nanos / to_nanos)
             .ok_or_else(|| Error::user("a date or time is out of range").with_code(SqlState::DATETIME_FIELD_OVERFLOW)),
@@ -288,9 +295,11 @@ mod tests {
         assert_eq!(texts(&days, &SqlType::Timestamp), ["1969-12-31 23:59:59.999", "1970-01-02 00:00:00"]);
         let nanos: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![-1]).with_timezone("Europe/Berlin"));
         assert_eq!(texts(&nanos, &SqlType::TimestampTz), ["1969-12-31 23:59:59.999999+00"]);
-        let far: ArrayRef = Arc::new(TimestampSecondArray::from(vec![Some(i64::MAX)]));
+        let far: ArrayRef = Arc::new(TimestampSecondArray::from(vec![Some(i64::MAX - 1)]));
         let error = in_layout(&far, &DataType::Timestamp(TimeUnit::Microsecond, None)).unwrap_err();
         assert_eq!(error.code(), SqlState::DATETIME_FIELD_OVERFLOW);
+        let infinite: ArrayRef = Arc::new(TimestampSecondArray::from(vec![i64::MAX, -i64::MAX]));
+        assert_eq!(texts(&infinite, &SqlType::Timestamp), ["infinity", "-infinity"]);
         let hours: ArrayRef = Arc::new(DurationSecondArray::from(vec![7_200]));
         assert_eq!(texts(&hours, &SqlType::Interval), ["02:00:00"]);
         let months: ArrayRef = Arc::new(IntervalYearMonthArray::from(vec![14]));

@@ -151,7 +151,7 @@ KNOWN: list[Known] = [
     Known(UUIDS, "uuid_extract_.*", expected=ERROR),
     Known(
         MORE_VALUES,
-        r"date_add|(array|list)_(extract|select|slice|resize|skewness|kurtosis.*)|decode|encode|format|printf|from_base64|base64|to_base64|map_concat|str[fp]time|try_strptime|date_bin"
+        r"date_add|(array|list)_(extract|element|select|slice|resize|skewness|kurtosis.*)|decode|encode|format|printf|from_base64|base64|to_base64|map_concat|str[fp]time|try_strptime|date_bin"
         r"|date_format|make_timestamp_ns|sha\d+|struct_extract_at|to_char|regexp.*|str.*_regex|bar|json_(build_)?object|skewness|kurtosis.*",
         actual=VALUE,
         expected=ERROR,

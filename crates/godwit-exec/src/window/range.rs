@@ -4,6 +4,7 @@
 //! inverted. NULLs are each other's peers, and out of reach of any value.
 
 use godwit_common::{Error, Result};
+use godwit_types::calendar::{INFINITE_DAYS, INFINITE_TICKS};
 use godwit_vector::kernels::date::{NANOSECONDS_PER_DAY, add_months};
 use godwit_vector::{ColumnType, Flat, match_flat};
 
@@ -118,6 +119,14 @@ impl RangeKey {
             }
             RangeOffset::Interval { months, days, nanoseconds } => {
                 let value = integer_at(flat, i) as i64;
+                let infinite = match self.unit {
+                    RangeUnit::Day => i64::from(INFINITE_DAYS),
+                    RangeUnit::Tick { .. } | RangeUnit::Number => INFINITE_TICKS,
+                };
+                // All times are infinitely far from infinite ones.
+                if value.saturating_abs() >= infinite {
+                    return self.key_at(flat, i);
+                }
                 let sign = sign as i64;
                 let (months, days) = (sign * months as i64, sign * days as i64);
                 let shifted = match self.unit {
@@ -129,9 +138,19 @@ impl RangeKey {
                     }
                     _ => (add_months(value, months) + days) as i128 * NANOSECONDS_PER_DAY as i128,
                 };
-                let shifted = shifted + (sign * nanoseconds) as i128;
+                let last = (i128::from(infinite) - 1) * i128::from(self.nanoseconds());
+                let shifted = (shifted + (sign * nanoseconds) as i128).clamp(-last, last);
                 directed(self.descending, shifted)
             }
+        }
+    }
+
+    /// Nanoseconds of the unit of dates and timestamps.
+    fn nanoseconds(&self) -> i64 {
+        match self.unit {
+            RangeUnit::Day => NANOSECONDS_PER_DAY,
+            RangeUnit::Tick { nanoseconds } => nanoseconds,
+            RangeUnit::Number => 1,
         }
     }
 

@@ -5,7 +5,7 @@
 //! are cast row by row.
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_types::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of_timestamp, finite_timestamp};
+use godwit_types::calendar::{INFINITE_DAYS, MICROS_PER_DAY, SECONDS_PER_DAY, date_of_timestamp, finite_timestamp};
 use godwit_types::calendar::{is_finite_timestamp, ticks_per_second, timestamp_of_date};
 use godwit_types::{SqlType, Value, cast_kind, cast_value, parse_value, write_integer, write_value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
@@ -226,7 +226,7 @@ impl Cast<'_> {
         let per_day = SECONDS_PER_DAY * ticks_per_second(self.from);
         let fits = i64::MAX / per_day < i64::from(i32::MAX);
         let day = move |ticks: i128| ticks.div_euclid(per_day.into());
-        let of_type = ValueRange::of_type(PhysicalType::I32).expect("an integer type");
+        let of_type = range::new(i128::from(1 - INFINITE_DAYS), i128::from(INFINITE_DAYS - 1));
         let proven = argument.output().range.map(|bound| range::monotonic(bound, day));
         let proven = proven.filter(|proven| range::contains(of_type, *proven) && is_proven_finite(&argument));
         let can_fail = !fits && proven.is_none();

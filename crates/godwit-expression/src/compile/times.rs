@@ -4,7 +4,7 @@
 //! intervals to both. A constant interval of months moves along the calendar. The rest is computed row by row.
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_types::calendar::{INFINITE_DAYS, MICROS_PER_DAY, days_later};
+use godwit_types::calendar::{INFINITE_DAYS, INFINITE_TICKS, MICROS_PER_DAY, days_later};
 use godwit_types::interval::{date_add, time_add, timestamp_add, timestamp_diff};
 use godwit_types::{Arithmetic, Interval, SqlType, Value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
@@ -91,7 +91,7 @@ fn shift(
     let logical = arrow_type(ty)?;
     if by.months == 0 && is_proven_finite(&moment) {
         let micros = i128::from(by.days) * i128::from(MICROS_PER_DAY) + i128::from(by.micros);
-        let limit = ValueRange::of_type(PhysicalType::I64).expect("an integer type");
+        let limit = range::new(i128::from(1 - INFINITE_TICKS), i128::from(INFINITE_TICKS - 1));
         let target = Target { logical: &logical, limit, what: "timestamp" };
         return compile_exact(Operator::Add, moment, integer_literal(micros, &logical), &target, text).map(Some);
     }

@@ -287,10 +287,10 @@ impl PageReader {
         if !has_room || !self.codec.is_faster_together() {
             return Ok(None);
         }
-        let next = (index..).take_while(|&page| self.is_next_wanted(page)).take(PAGES_TOGETHER);
+        let next = (index..).take_while(|&page| self.is_next_wanted(page)).take(PAGES_TOGETHER + 1);
         match next.count() {
             0 => Ok(None),
-            // Four are faster as twice two than as three and one.
+            // The last four pages are faster as twice two than as three and one.
             1 | PAGES_TOGETHER => self.pages_together::<2>(index),
             _ => self.pages_together::<PAGES_TOGETHER>(index),
         }

@@ -55,6 +55,10 @@ impl ColumnForm {
     /// Returns the value of a field without blanks around; `None` if it isn't one.
     pub(super) fn value(&self, field: &[u8], ty: &SqlType) -> Option<Value> {
         let text = std::str::from_utf8(field).ok()?;
+        let is_time = matches!(ty, SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz);
+        if is_time && text.strip_prefix('-').unwrap_or(text).starts_with(['i', 'I']) {
+            return parse_value(text, ty).ok();
+        }
         match (ty, self.day, &self.date_format, &self.timestamp_format) {
             (SqlType::Date, _, Some(format), _) => {
                 let date = NaiveDate::parse_from_str(text, format).ok()?;

@@ -1,7 +1,8 @@
 //! Times made from numbers, and numbers from times.
 
 use godwit_common::Result;
-use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of, finite_timestamp, is_finite_date};
+use godwit_types::calendar::{INFINITE_DAYS, INFINITE_TICKS, MICROS_PER_DAY, MICROS_PER_SECOND, date_of};
+use godwit_types::calendar::{days_later, finite_timestamp, is_finite_date};
 use godwit_types::interval::{date_add, time_add, timestamp_add};
 use godwit_types::{Interval, IntervalUnit, SqlType, TimeZone};
 
@@ -20,7 +21,9 @@ fn makers() -> Vec<Function> {
         time_function(&["make_date"], "The date of a year, month and day, or of days since 1970; years below 0 are BC")
             .example("make_date(2024, 2, 29)", "2024-02-29")
             .form(scalar::<(i64, i64, i64), Date, _>(|(year, month, day)| date(year, month, day)))
-            .form(scalar::<(i64,), Date, _>(|(days,)| in_range(i32::try_from(days).ok(), &SqlType::Date))),
+            .form(scalar::<(i64,), Date, _>(|(days,)| {
+                in_range(i32::try_from(days).ok().filter(|days| *days >= -INFINITE_DAYS), &SqlType::Date)
+            })),
         time_function(&["make_time"], "The time of an hour, minute and second")
             .example("make_time(13, 4, 5.5)", "13:04:05.5")
             .form(scalar::<(i64, i64, f64), Time, _>(|(hour, minute, second)| time(hour, minute, second))),
@@ -32,7 +35,9 @@ fn makers() -> Vec<Function> {
         .form(scalar::<(i64, i64, i64, i64, i64, f64), Timestamp, _>(|(year, month, day, hour, minute, second)| {
             timestamp(date(year, month, day)?, time(hour, minute, second)?)
         }))
-        .form(scalar::<(i64,), Timestamp, _>(|(micros,)| micros)),
+        .form(scalar::<(i64,), Timestamp, _>(|(micros,)| {
+            in_range((micros >= -INFINITE_TICKS).then_some(micros), &SqlType::Timestamp)
+        })),
         time_function(&["make_timestamp_ms"], "The timestamp of milliseconds since 1970")
             .example("make_timestamp_ms(1500)", "1970-01-01 00:00:01.5")
             .form(scalar::<(i64,), Timestamp, _>(|(ms,)| in_range(ms.checked_mul(1_000), &SqlType::Timestamp))),
@@ -104,7 +109,9 @@ fn zoned_makers() -> Vec<Function> {
                 in_range(timestamp_add(moment, interval), &SqlType::TimestampTz)
             }))
             .form(scalar::<(Time, Intervals), Time, _>(|(micros, interval)| time_add(micros, interval)))
-            .form(scalar::<(Date, i32), Date, _>(|(days, more)| in_range(days.checked_add(more), &SqlType::Date))),
+            .form(scalar::<(Date, i32), Date, _>(|(days, more)| {
+                in_range(days_later(days, more.into()), &SqlType::Date)
+            })),
     ]
 }
 
@@ -117,7 +124,7 @@ pub(super) fn micros_of_fraction(seconds: f64) -> Result<i64> {
     let micros = (seconds * 1e6).round();
     // Rounded to 2^63, the first value out of range.
     let limit = i64::MAX as f64;
-    in_range((micros >= -limit && micros < limit).then_some(micros as i64), &SqlType::Timestamp)
+    in_range((micros > -limit && micros < limit).then_some(micros as i64), &SqlType::Timestamp)
 }
 
 /// A function that returns the ticks of finite times since 1970, of a TIME since midnight, or of a whole INTERVAL.

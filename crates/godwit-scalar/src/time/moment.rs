@@ -78,7 +78,7 @@ impl Moment {
 
     #[inline]
     pub(super) fn timestamp(self) -> Option<i64> {
-        self.days.checked_mul(MICROS_PER_DAY)?.checked_add(self.micros)
+        self.days.checked_mul(MICROS_PER_DAY)?.checked_add(self.micros).and_then(finite_timestamp)
     }
 
     #[inline]
