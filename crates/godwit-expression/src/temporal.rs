@@ -56,9 +56,17 @@ pub(crate) fn date_part(field: &str, argument: &Expression) -> Option<Expression
 /// Returns true if no value of a DATE or TIMESTAMP can be infinite.
 pub(crate) fn is_proven_finite(moment: &Expression) -> bool {
     let output = moment.output();
-    let infinite = if output.logical == DataType::Date32 { INFINITE_DAYS.into() } else { i128::from(INFINITE_TICKS) };
-    output.range.is_some_and(|range| range.min > -infinite && range.max < infinite)
+    let finite = if output.logical == DataType::Date32 { FINITE_DAYS } else { FINITE_TICKS };
+    output.range.is_some_and(|known| range::contains(finite, known))
 }
+
+/// The days of finite dates.
+pub(crate) const FINITE_DAYS: ValueRange =
+    ValueRange { min: 1 - INFINITE_DAYS as i128, max: INFINITE_DAYS as i128 - 1 };
+
+/// The ticks of finite timestamps.
+pub(crate) const FINITE_TICKS: ValueRange =
+    ValueRange { min: 1 - INFINITE_TICKS as i128, max: INFINITE_TICKS as i128 - 1 };
 
 /// Ticks per day, for types that count them from 1970-01-01 in UTC or without a zone.
 fn ticks_per_day(logical: &DataType) -> Option<i64> {

@@ -89,7 +89,7 @@ fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<F
         let texts: Vec<&str> = of_files.iter().map(|folders| folders[place].1.as_str()).collect();
         let value = |text: &str, ty: &SqlType| match text {
             NULL_FOLDER => Some(Value::Null),
-            // Nor are names times that have none, such as `infinity`.
+            // Names such as `infinity` stay texts.
             text if *ty != SqlType::Varchar
                 && !text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) =>
             {

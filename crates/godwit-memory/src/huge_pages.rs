@@ -83,11 +83,14 @@ impl HugePages {
     /// The range is mapped for writing, starts at a multiple of [`HUGE_PAGE_BYTES`], is at least that large, and isn't
     /// in use.
     pub(crate) unsafe fn prepare(&self, start: NonNull<u8>, bytes: usize) -> bool {
-        let pieces = (0..bytes).step_by(PIECE_BYTES);
-        // SAFETY: the pieces are in the range, and start at multiples of huge pages.
-        let is_huge =
+        // SAFETY: each piece is in the range, and starts at a multiple of huge pages.
+        let prepare =
             |at| unsafe { self.prepare_piece(start.add(at), PIECE_BYTES.min(bytes - at), |block| touch(block)) };
-        pieces.map(is_huge).fold(None, |first, is_huge| first.or(Some(is_huge))).unwrap_or(false)
+        let is_huge = prepare(0);
+        for at in (PIECE_BYTES..bytes).step_by(PIECE_BYTES) {
+            prepare(at);
+        }
+        is_huge
     }
 
     /// Decides about a piece of memory; `touch` returns the time of the first touch of a block.

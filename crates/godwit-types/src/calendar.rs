@@ -98,6 +98,11 @@ pub const INFINITE_DAYS: i32 = i32::MAX;
 /// The ticks of the TIMESTAMP `infinity`, of any unit; `-infinity` has as many before 1970.
 pub const INFINITE_TICKS: i64 = i64::MAX;
 
+/// Returns the text of an infinite DATE or TIMESTAMP.
+pub fn infinity_text(is_past: bool) -> &'static str {
+    if is_past { "-infinity" } else { "infinity" }
+}
+
 /// True unless a DATE is `infinity` or `-infinity`.
 #[inline]
 pub fn is_finite_date(days: i32) -> bool {

@@ -145,7 +145,7 @@ impl RangeKey {
         }
     }
 
-    /// Nanoseconds of the unit of dates and timestamps.
+    /// Nanoseconds of the unit of dates and timestamps; 1 for numbers, whose keys are the numbers.
     fn nanoseconds(&self) -> i64 {
         match self.unit {
             RangeUnit::Day => NANOSECONDS_PER_DAY,
@@ -158,11 +158,7 @@ impl RangeKey {
     pub(super) fn key_at(&self, flat: &Flat, i: usize) -> i128 {
         let value = match flat {
             Flat::F32(_) | Flat::F64(_) => ordered_float(float_at(flat, i)),
-            _ => match self.unit {
-                RangeUnit::Number => integer_at(flat, i),
-                RangeUnit::Day => integer_at(flat, i) * NANOSECONDS_PER_DAY as i128,
-                RangeUnit::Tick { nanoseconds } => integer_at(flat, i) * nanoseconds as i128,
-            },
+            _ => integer_at(flat, i) * i128::from(self.nanoseconds()),
         };
         directed(self.descending, value)
     }

@@ -5,7 +5,7 @@
 //! are cast row by row.
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_types::calendar::{INFINITE_DAYS, MICROS_PER_DAY, SECONDS_PER_DAY, date_of_timestamp, finite_timestamp};
+use godwit_types::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of_timestamp, finite_timestamp};
 use godwit_types::calendar::{is_finite_timestamp, ticks_per_second, timestamp_of_date};
 use godwit_types::{SqlType, Value, cast_kind, cast_value, parse_value, write_integer, write_value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
@@ -20,7 +20,7 @@ use super::values::text_at;
 use crate::arithmetic::{Target, compile_exact, integer_literal, shortened};
 use crate::cast::{ExactType, does_not_fit, exact_to_exact, relabelled, to_boolean, to_float, to_physical, unfailing};
 use crate::expression::Kernel;
-use crate::temporal::is_proven_finite;
+use crate::temporal::{FINITE_DAYS, is_proven_finite};
 use crate::{Expression, range};
 
 /// Number of digits that always fit into an `i64`.
@@ -226,9 +226,8 @@ impl Cast<'_> {
         let per_day = SECONDS_PER_DAY * ticks_per_second(self.from);
         let fits = i64::MAX / per_day < i64::from(i32::MAX);
         let day = move |ticks: i128| ticks.div_euclid(per_day.into());
-        let of_type = range::new(i128::from(1 - INFINITE_DAYS), i128::from(INFINITE_DAYS - 1));
         let proven = argument.output().range.map(|bound| range::monotonic(bound, day));
-        let proven = proven.filter(|proven| range::contains(of_type, *proven) && is_proven_finite(&argument));
+        let proven = proven.filter(|proven| range::contains(FINITE_DAYS, *proven) && is_proven_finite(&argument));
         let can_fail = !fits && proven.is_none();
         self.checked(argument, proven, can_fail, move |ticks: i64| date_of_timestamp(ticks, per_day))
     }

@@ -4,7 +4,7 @@
 //! intervals to both. A constant interval of months moves along the calendar. The rest is computed row by row.
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_types::calendar::{INFINITE_DAYS, INFINITE_TICKS, MICROS_PER_DAY, days_later};
+use godwit_types::calendar::{MICROS_PER_DAY, days_later};
 use godwit_types::interval::{date_add, time_add, timestamp_add, timestamp_diff};
 use godwit_types::{Arithmetic, Interval, SqlType, Value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
@@ -18,7 +18,7 @@ use super::rows::RowFunction;
 use super::values::literal_value;
 use crate::arithmetic::{Target, compile_exact, division_by_zero, integer_literal, shortened};
 use crate::cast::to_physical;
-use crate::temporal::is_proven_finite;
+use crate::temporal::{FINITE_DAYS, FINITE_TICKS, is_proven_finite};
 use crate::{Expression, range};
 
 use Arithmetic::{Add, Divide, Multiply, Subtract};
@@ -61,7 +61,7 @@ pub(super) fn out_of_range(what: &str, text: &str) -> Error {
 fn as_integers(op: Arithmetic, a: Expression, b: Expression, ty: &SqlType, text: &str) -> Result<Expression> {
     let logical = arrow_type(ty)?;
     let limit = match ty {
-        SqlType::Date => range::new(i128::from(1 - INFINITE_DAYS), i128::from(INFINITE_DAYS - 1)),
+        SqlType::Date => FINITE_DAYS,
         _ => ValueRange::of_type(PhysicalType::natural(&logical)?).expect("times are integers inside"),
     };
     compile_exact(operator(op), a, b, &Target { logical: &logical, limit, what: name_of(ty) }, text)
@@ -91,8 +91,7 @@ fn shift(
     let logical = arrow_type(ty)?;
     if by.months == 0 && is_proven_finite(&moment) {
         let micros = i128::from(by.days) * i128::from(MICROS_PER_DAY) + i128::from(by.micros);
-        let limit = range::new(i128::from(1 - INFINITE_TICKS), i128::from(INFINITE_TICKS - 1));
-        let target = Target { logical: &logical, limit, what: "timestamp" };
+        let target = Target { logical: &logical, limit: FINITE_TICKS, what: "timestamp" };
         return compile_exact(Operator::Add, moment, integer_literal(micros, &logical), &target, text).map(Some);
     }
     let moment = to_physical(&moment, PhysicalType::I64);

@@ -6,6 +6,7 @@
 use godwit_common::Result;
 use godwit_plan::ArgumentType;
 use godwit_types::SqlType;
+use godwit_types::calendar::infinity_text;
 
 use super::moment::{
     Chosen, Moment, bad_argument, constant_text, invalid, kind_of, time_function, with_constant, zoned,
@@ -195,7 +196,7 @@ enum Written {
 impl Written {
     #[inline]
     fn new(moment: Option<Moment>, is_past: bool) -> Self {
-        moment.map_or(Self::Infinite(if is_past { "-infinity" } else { "infinity" }), Self::Finite)
+        moment.map_or(Self::Infinite(infinity_text(is_past)), Self::Finite)
     }
 
     #[inline]

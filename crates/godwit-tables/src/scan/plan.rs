@@ -23,7 +23,7 @@ const MORSEL_ROWS: usize = 65_536;
 const LOOKED_THROUGH_MORSELS: usize = 2;
 
 /// Bounds of windows are asked for if at most this many morsels are left: in more, the wanted values are likely to be
-/// everywhere. They are read when the scan is planned, by one thread, in one to two milliseconds for so many.
+/// everywhere. One thread reads them while the scan is planned, which takes one to two milliseconds for eight morsels.
 const NARROWED_MORSELS_MAX: usize = 8;
 
 /// A piece of work.

@@ -12,7 +12,7 @@ use super::scan::{Scan, number, rounded_fraction};
 use super::{not_a, out_of_range, quoted};
 use crate::calendar::{Civil, INFINITE_DAYS, INFINITE_TICKS, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
 use crate::calendar::{YEAR_MAX, civil_from_days, date_of, days_from_civil, ticks_per_second};
-use crate::calendar::{finite_timestamp, is_finite_timestamp};
+use crate::calendar::{finite_timestamp, infinity_text, is_finite_timestamp};
 use crate::{SqlType, TimeZone, Value};
 
 /// The parts of a text.
@@ -72,11 +72,6 @@ fn read_infinity(text: &str) -> Option<i64> {
     let (sign, word) = text.strip_prefix('-').map_or((1, text), |word| (-1, word));
     let is_infinity = ["infinity", "inf"].iter().any(|name| word.eq_ignore_ascii_case(name));
     is_infinity.then_some(sign)
-}
-
-/// Writes an infinite date or timestamp.
-fn write_infinity(out: &mut String, sign: i64) {
-    out.push_str(if sign < 0 { "-infinity" } else { "infinity" });
 }
 
 pub(super) fn parse_date(text: &str) -> Result<Value> {
@@ -274,7 +269,7 @@ fn read_zone<'t>(scan: &mut Scan<'t>) -> std::result::Result<Zone, Flaw<'t>> {
 /// `YYYY-MM-DD`, with ` BC` for years before the first; or `infinity`.
 pub(super) fn write_date(out: &mut String, days: i64) {
     if days.abs() >= i64::from(INFINITE_DAYS) {
-        return write_infinity(out, days);
+        return out.push_str(infinity_text(days < 0));
     }
     let date = civil_from_days(days);
     write_civil(out, date);
@@ -345,7 +340,7 @@ pub(crate) fn write_moment(out: &mut String, micros: i64, zone: &TimeZone) {
 #[inline]
 fn write_date_and_time(out: &mut String, ticks: i64, per_second: i64, offset: Option<i64>) {
     if !is_finite_timestamp(ticks) {
-        return write_infinity(out, ticks);
+        return out.push_str(infinity_text(ticks < 0));
     }
     let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
     let seconds = seconds + offset.unwrap_or(0);
