@@ -106,6 +106,11 @@ impl ColumnReader {
         self.pages.keep_pages();
     }
 
+    /// The scan will read the chunks of this column that begin with these dictionary pages, too.
+    pub(crate) fn expect_dictionaries(&mut self, places: Vec<Range<u64>>) {
+        self.pages.expect_dictionaries(places);
+    }
+
     /// Moves on to another part of the same column, keeping the buffers.
     pub(crate) fn reopen(&mut self, part: ColumnPart, dictionary: Arc<SharedDictionary>) -> Result<()> {
         let ColumnPart { file, chunk, decoding, rows } = part;

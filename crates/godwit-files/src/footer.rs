@@ -179,6 +179,17 @@ impl ParquetFile {
         Ok(ChunkLocation { column, start, end, compression, rows, pages })
     }
 
+    /// Returns where the dictionary page of a column is in a later row group, if it has one, compressed like that of
+    /// `row_group`.
+    pub(crate) fn later_dictionary(&self, row_group: usize, later: usize, column: usize) -> Option<Range<u64>> {
+        self.decoding(later, column)?;
+        let [this, later] =
+            [row_group, later].map(|row_group| self.metadata().row_group(row_group).column(self.columns[column].leaf));
+        let (start, end) = chunk_range(&self.bytes, later).ok()?;
+        let data = u64::try_from(later.data_page_offset()).ok()?;
+        (start < data && data <= end && this.compression() == later.compression()).then_some(start..data)
+    }
+
     /// Returns rows of a column of a row group; `None` if this crate doesn't decode it.
     pub(crate) fn part(&self, row_group: usize, column: usize, rows: Range<usize>) -> Result<Option<ColumnPart>> {
         let Some(decoding) = self.decoding(row_group, column) else { return Ok(None) };

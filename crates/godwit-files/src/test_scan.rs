@@ -23,7 +23,7 @@ pub(crate) fn query(chunk_rows: usize, workers: usize) -> Arc<QueryContext> {
     let settings = QuerySettings {
         chunk_rows,
         workers,
-        profile: false,
+        profile: true,
         compress_from_bytes: None,
         compaction: Default::default(),
         join_filters: true,

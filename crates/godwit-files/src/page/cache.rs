@@ -4,8 +4,8 @@
 //! costs about as much again as decompressing it once with a fast codec, since it takes memory that the process hasn't
 //! touched yet. So every page is kept when it is read for the second time. On first reading, while there is plenty of
 //! memory, four kinds are kept: pages of which a sample is read (the scan will follow), pages of slow codecs,
-//! dictionaries (which have no neighbour to be decompressed along with), and [a few](KEPT_AT_ONCE_ONE_IN) of the
-//! others. A single pass over a large file costs little and evicts nothing. The pool drops cached pages before it
+//! dictionaries (which are decompressed along with [those of earlier row groups](super::dictionaries)), and
+//! [a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass over a large file costs little and evicts nothing. The pool drops cached pages before it
 //! spills anything.
 
 use std::collections::BTreeMap;

@@ -7,11 +7,13 @@
 //! With an offset index, the page that holds a row is read directly. Without one, headers are walked from the start of
 //! the chunk, still without reading the data of unneeded pages. A page is decompressed into a buffer that is reused for
 //! the next one, unless vectors still share it. If decompressing pages at once is faster than in sequence and the reader
-//! takes page after page, the next ones are decompressed along with the requested one.
+//! takes page after page, the next ones are decompressed along with the requested one, and so are the dictionaries of
+//! the next row groups.
 
 mod buffer;
 mod cache;
 mod codec;
+mod dictionaries;
 mod header;
 mod runs;
 
@@ -29,6 +31,7 @@ pub(crate) use buffer::{ReadWindow, SharedBuffer};
 use cache::{Found, PagePlace};
 pub(crate) use cache::{PageCache, TextCheck};
 pub(crate) use codec::Codec;
+pub(crate) use dictionaries::DICTIONARIES_AHEAD;
 pub(crate) use header::{PageHeader, PageKind, ValueEncoding};
 pub(crate) use runs::RunCursor;
 
@@ -90,6 +93,8 @@ pub(crate) struct PageReader {
     next_page: usize,
     /// Pages that were decompressed along with the last one, the next one last.
     ahead: Vec<Page>,
+    /// Where the dictionaries of the next row groups are, if they will be read.
+    dictionaries_ahead: Vec<Range<u64>>,
     spare: SpareBuffers,
     /// Whether pages are kept at once.
     keeps_pages: bool,
@@ -122,6 +127,7 @@ impl PageReader {
             rows: 0..0,
             next_page: 0,
             ahead: Vec::new(),
+            dictionaries_ahead: Vec::new(),
             spare: SpareBuffers::default(),
             keeps_pages: false,
             memory: memory.clone(),
@@ -147,6 +153,7 @@ impl PageReader {
 
     fn turn_to(&mut self, rows: Range<usize>) {
         self.drop_ahead();
+        self.dictionaries_ahead.clear();
         self.next = (self.chunk.start, 0);
         self.next_page = self.chunk.pages.as_ref().map_or(0, |pages| page_of(pages, rows.start));
         let object = self.file.column_object(&self.chunk.column, &self.memory);
@@ -199,7 +206,10 @@ impl PageReader {
         if header.kind != PageKind::Dictionary {
             return Ok(None);
         }
-        let page = self.content(start, header_bytes, header, 0)?;
+        let page = match self.dictionary_with_later(header, header_bytes)? {
+            Some(page) => page,
+            None => self.content(start, header_bytes, header, 0)?,
+        };
         self.tell_trace(&page);
         Ok(Some(page))
     }
@@ -283,8 +293,7 @@ impl PageReader {
 
     /// Reads a page and the ones after it that will likely be read, decompressed together; `None` if that isn't possible.
     fn page_with_next(&mut self, index: usize) -> Result<Option<Page>> {
-        let has_room = self.memory.available_bytes() >= self.memory.memory_limit() / 2;
-        if !has_room || !self.codec.is_faster_together() {
+        if !self.reads_ahead() {
             return Ok(None);
         }
         let next = (index..).take_while(|&page| self.is_next_wanted(page)).take(PAGES_TOGETHER + 1);
@@ -296,13 +305,22 @@ impl PageReader {
         }
     }
 
+    /// Returns true if decompressing more than the requested page pays off, and there is room for it.
+    fn reads_ahead(&self) -> bool {
+        self.codec.is_faster_together() && self.memory.available_bytes() >= self.memory.memory_limit() / 2
+    }
+
+    fn is_cached(&self, offset: u64) -> bool {
+        self.file.pages().get(offset).is_some()
+    }
+
     /// Returns true if the page after this one will likely be read by a reader that takes page after page, and isn't
     /// cached.
     fn is_next_wanted(&self, index: usize) -> bool {
         let Some(next) = self.chunk.pages.as_ref().and_then(|pages| pages.get(index + 1)) else { return false };
         next.first_row < self.rows.end
             && next.offset == self.span(index).offset + self.span(index).bytes as u64
-            && self.file.pages().get(next.offset).is_none()
+            && !self.is_cached(next.offset)
     }
 
     /// Reads a page and the next ones, decompressed together, and keeps those ahead; `None` if that isn't possible.
@@ -331,14 +349,7 @@ impl PageReader {
         let rooms = stored.iter().zip(&spans).enumerate();
         let rooms = rooms.map(|(page, ((header, _), span))| self.room(span.offset, Some(index + page), header));
         let mut rooms = rooms.collect::<Result<Vec<_>>>()?;
-        let parts = stored.iter().zip(&mut rooms);
-        let parts = parts.map(|((header, stored), room)| compressed_part(header, stored, room.as_mut_slice()));
-        let Ok(Some(parts)) = parts.collect::<Result<Option<Vec<_>>>>() else { return Ok(None) };
-        let (inputs, outputs): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let (Ok(inputs), Ok(outputs)) = (inputs.try_into(), outputs.try_into()) else {
-            unreachable!("there is a part of each page")
-        };
-        if self.codec.decompress_together::<PAGES>(inputs, outputs).is_none() {
+        if decompress_pages::<PAGES>(&self.codec, &stored, &mut rooms).is_none() {
             return Ok(None);
         }
         let headers: Vec<_> = stored.into_iter().map(|(header, _)| header).collect();
@@ -499,6 +510,22 @@ fn decompress(codec: &mut Codec, header: &PageHeader, stored: &[u8], target: &mu
         Some((input, output)) => codec.decompress(input, output),
         None => Ok(()),
     }
+}
+
+/// Decompresses pages at once, each into all of its room; `None` if one of them can't be.
+fn decompress_pages<const PAGES: usize>(
+    codec: &Codec,
+    stored: &[(PageHeader, &[u8])],
+    rooms: &mut [PageRoom],
+) -> Option<()> {
+    let parts = stored.iter().zip(rooms);
+    let parts = parts.map(|((header, stored), room)| compressed_part(header, stored, room.as_mut_slice()));
+    let parts = parts.collect::<Result<Option<Vec<_>>>>().ok()??;
+    let (inputs, outputs): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+    let (Ok(inputs), Ok(outputs)) = (inputs.try_into(), outputs.try_into()) else {
+        unreachable!("there is a part of each page")
+    };
+    codec.decompress_together::<PAGES>(inputs, outputs)
 }
 
 /// Returns the part of a page to decompress, and its target; uncompressed parts are copied. `None` if nothing is left.

@@ -12,7 +12,7 @@ use super::long_values::LongValues;
 use super::row_group::RowGroupState;
 use crate::config::{LARGE_PAGES_PER_LIMIT, MORSEL_ROWS_MAX, MORSEL_ROWS_MIN, MORSELS_PER_WORKER};
 use crate::footer::{ChunkLocation, ParquetFile};
-use crate::page::PageReader;
+use crate::page::{DICTIONARIES_AHEAD, PageReader};
 use crate::statistics::page_bounds;
 use crate::table::{ParquetTable, TableFile};
 use godwit_pipeline::scan_filter::{Bounds, Pruning, refuted};
@@ -38,6 +38,24 @@ impl ScanPlan {
         let from_here = self.morsels[number..].iter().take_while(is_in).count();
         &self.morsels[number - before..number + from_here]
     }
+}
+
+/// Returns where a column's dictionaries are in the row groups that are read next, from the file of morsel `number`. The
+/// first row group has none: a query may end there.
+pub(super) fn dictionaries_after(
+    table: &ParquetTable,
+    morsels: &[Morsel],
+    number: usize,
+    column: usize,
+) -> Vec<Range<u64>> {
+    let (first, this) = (&morsels[0], &morsels[number]);
+    let file = &table.files()[this.file];
+    let Some(column) = file.column(column).filter(|_| !Arc::ptr_eq(&first.state, &this.state)) else {
+        return Vec::new();
+    };
+    let later = morsels[number..].windows(2).filter(|pair| !Arc::ptr_eq(&pair[0].state, &pair[1].state));
+    let later = later.map(|pair| &pair[1]).take(DICTIONARIES_AHEAD).take_while(|morsel| morsel.file == this.file);
+    later.filter_map(|morsel| file.file.later_dictionary(this.row_group, morsel.row_group, column)).collect()
 }
 
 /// Returns where columns of the table are, for the rows of some morsels of one row group.

@@ -11,7 +11,7 @@ use godwit_vector::{Bitmap, Chunk, PhysicalType, Vector};
 
 use super::arrow_column::ArrowColumn;
 use super::long_values::LongValues;
-use super::plan::{Morsel, bytes_of};
+use super::plan::{Morsel, bytes_of, dictionaries_after};
 use crate::column::ColumnReader;
 use crate::config::REMOTE_MORSELS_AHEAD;
 use crate::distinct::is_dictionary_encoded;
@@ -144,6 +144,15 @@ impl ParquetReader {
                         reader.native = Some(native);
                     }
                 }
+                // A request on the way is too long for what may not be needed.
+                if let Some(native) = reader.native.as_mut().filter(|_| !file.file.bytes.is_remote()) {
+                    native.expect_dictionaries(dictionaries_after(
+                        table,
+                        &self.scan.plan().morsels,
+                        self.morsel,
+                        column,
+                    ));
+                }
                 reader.arrow = None;
             }
             None => {
@@ -180,12 +189,18 @@ impl MorselReader for ParquetReader {
         let plan = self.scan.plan();
         let Some(morsel) = plan.morsels.get(number) else { return };
         let file = self.file_of(morsel);
-        if !file.is_remote() {
-            return file.advise_all(self.bytes_of(std::slice::from_ref(morsel)));
-        }
-        // In few long requests: for a whole row group, when its first morsel comes near.
         let row_group = plan.row_group_of(number);
-        if std::ptr::eq(&row_group[0], morsel) {
+        let is_first = std::ptr::eq(&row_group[0], morsel);
+        if !file.is_remote() {
+            let mut ranges = self.bytes_of(std::slice::from_ref(morsel));
+            if is_first {
+                let columns = self.scan.task.columns.iter();
+                let ahead = |&column| dictionaries_after(&self.scan.table, &plan.morsels, number, column);
+                ranges.extend(columns.flat_map(ahead));
+            }
+            file.advise_all(ranges);
+        } else if is_first {
+            // In few long requests: for a whole row group, when its first morsel comes near.
             file.advise_all(self.bytes_of(row_group));
         }
     }

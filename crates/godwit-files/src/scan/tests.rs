@@ -13,12 +13,13 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{ErrorKind, Result};
-use godwit_pipeline::{ScanRequest, SourceVerdict, Table};
+use godwit_pipeline::{ColumnReads, ScanRequest, SourceVerdict, Table};
 use godwit_plan::{Comparison, Expr, ExprKind, Match};
 use godwit_types::{SqlType, Value};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -449,4 +450,71 @@ fn all_workers_together_read_every_row_once() {
     });
     keys.sort_unstable();
     assert_eq!(keys, (0..40_000).collect::<Vec<i64>>());
+}
+
+/// Rows of a row group whose dictionary is large enough to be decompressed along with others.
+const GROUP_ROWS: usize = 20_000;
+
+/// Five row groups of as many dictionaries, compressed with Snappy; returns the values.
+fn file_of_large_dictionaries(path: &Path) -> Vec<i64> {
+    let keys: Vec<i64> = (0..5 * GROUP_ROWS).map(|row| (row / 2 * 977) as i64).collect();
+    let fields = vec![Field::new("x", DataType::Int64, false)];
+    let array: PrimitiveArray<Int64Type> = keys.iter().copied().map(Some).collect();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![Arc::new(array)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_compression(Compression::SNAPPY)
+        .build();
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    keys
+}
+
+/// Reads a column of integers with one worker, until the end or an error; returns what was read of the file, too.
+fn integers(path: PathBuf) -> (Vec<i64>, Result<ColumnReads>) {
+    let table = ParquetTable::open(vec![path], &memory()).unwrap();
+    let query = query(2048, 1);
+    let source = table.scan(request(&[0]), &query).unwrap();
+    source.start(&query).unwrap();
+    let mut worker = source.clone().worker(&query).unwrap();
+    let mut values = Vec::new();
+    loop {
+        match worker.next() {
+            Ok(SourceVerdict::Chunk(chunk)) => values.extend_from_slice(chunk.dense(0).to_flat().values::<i64>()),
+            Ok(SourceVerdict::Done) => break,
+            Ok(_) => {}
+            Err(error) => return (values, Err(error)),
+        }
+    }
+    drop(worker);
+    (values, Ok(source.metrics().columns()[0].counts.reads))
+}
+
+#[test]
+fn dictionaries_of_the_next_row_groups_come_along_with_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let keys = file_of_large_dictionaries(&file(&directory));
+    let (values, reads) = integers(file(&directory));
+    assert_eq!(values, keys);
+    // Those of the third and fourth row group come along with the second's; the first is alone, as a query may end
+    // there, and the last has none after it.
+    let reads = reads.unwrap();
+    assert_eq!((reads.pages, reads.pages_cached), (10, 2), "five dictionaries and five pages");
+}
+
+#[test]
+fn a_damaged_dictionary_ahead_is_an_error_only_where_it_is_needed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory);
+    let keys = file_of_large_dictionaries(&path);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let chunk = reader.metadata().row_group(3).column(0);
+    let dictionary = chunk.dictionary_page_offset().unwrap() as usize..chunk.data_page_offset() as usize;
+    bytes[dictionary.end - 2000..dictionary.end].fill(0xff);
+    std::fs::write(&path, bytes).unwrap();
+    let (values, reads) = integers(path);
+    assert_eq!(reads.expect_err("a dictionary is damaged").kind(), ErrorKind::Corrupt);
+    assert_eq!(values, keys[..3 * GROUP_ROWS]);
 }
