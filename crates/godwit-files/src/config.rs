@@ -36,11 +36,11 @@ pub(crate) const LARGE_PAGE_BYTES: usize = 8 << 20;
 /// 20,000 rows. Larger ones are read one by one, as the memory of readers is estimated.
 pub(crate) const TOGETHER_BYTES_MAX: usize = 4 << 20;
 
-/// Dictionaries of fewer decompressed bytes are decompressed alone, in a few microseconds.
+/// Dictionaries of fewer decompressed bytes are decompressed alone, in some ten microseconds.
 pub(crate) const DICTIONARY_BYTES_MIN: usize = 64 * 1024;
 
-/// The stored bytes of a dictionary that is read ahead take at most one n-th of the limit, as estimates of readers' memory
-/// don't have them.
+/// The stored bytes of each dictionary that is read ahead take at most one n-th of the limit, as estimates of readers'
+/// memory don't have them.
 pub(crate) const DICTIONARY_AHEAD_SHARE_MIN: u64 = 64;
 
 /// A reader keeps its window on the file from page to page unless it is larger than this: writers usually end a page at

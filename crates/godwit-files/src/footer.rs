@@ -24,6 +24,7 @@ use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor};
 use crate::config::BUFFER_STEP_BYTES;
 use crate::file::{FileBytes, guarded};
 use crate::footer_shape::check_footer;
+use crate::page::Codec;
 
 const MAGIC: &[u8; 4] = b"PAR1";
 const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
@@ -179,15 +180,17 @@ impl ParquetFile {
         Ok(ChunkLocation { column, start, end, compression, rows, pages })
     }
 
-    /// Returns where the dictionary page of a column is in a later row group, if it has one, compressed like that of
-    /// `row_group`.
+    /// Returns where the dictionary page of a column is in a later row group, if it could be decompressed along with
+    /// that of `row_group`.
     pub(crate) fn later_dictionary(&self, row_group: usize, later: usize, column: usize) -> Option<Range<u64>> {
         self.decoding(later, column)?;
-        let [this, later] =
-            [row_group, later].map(|row_group| self.metadata().row_group(row_group).column(self.columns[column].leaf));
+        let chunk = |row_group| self.metadata().row_group(row_group).column(self.columns[column].leaf);
+        let (this, later) = (chunk(row_group), chunk(later));
         let (start, end) = chunk_range(&self.bytes, later).ok()?;
         let data = u64::try_from(later.data_page_offset()).ok()?;
-        (start < data && data <= end && this.compression() == later.compression()).then_some(start..data)
+        let codec = this.compression();
+        let is_faster = Codec::is_faster_together(codec) && codec == later.compression();
+        (start < data && data <= end && is_faster).then_some(start..data)
     }
 
     /// Returns rows of a column of a row group; `None` if this crate doesn't decode it.

@@ -4,11 +4,12 @@
 //! costs about as much again as decompressing it once with a fast codec, since it takes memory that the process hasn't
 //! touched yet. So every page is kept when it is read for the second time. On first reading, while there is plenty of
 //! memory, four kinds are kept: pages of which a sample is read (the scan will follow), pages of slow codecs,
-//! dictionaries (which are decompressed along with [those of earlier row groups](super::dictionaries)), and
+//! dictionaries (most come along with [those of earlier row groups](super::dictionaries), and wait here), and
 //! [a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass over a large file costs little and evicts nothing. The pool drops cached pages before it
 //! spills anything.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -143,7 +144,15 @@ impl PageCache {
         }
         let (pages_seen, is_first) = {
             let mut pages = self.pages.lock();
-            (pages.len(), pages.insert(offset, Entry::Seen).is_none())
+            let is_first = match pages.entry(offset) {
+                btree_map::Entry::Vacant(unknown) => {
+                    unknown.insert(Entry::Seen);
+                    true
+                }
+                // Another worker may have just cached it.
+                btree_map::Entry::Occupied(_) => false,
+            };
+            (pages.len(), is_first)
         };
         let is_plenty = || memory.available_bytes() >= memory.memory_limit() / 2;
         let group = match place {

@@ -10,14 +10,16 @@ use godwit_common::{MemoryTag, Result};
 use godwit_memory::Reservation;
 
 use super::buffer::PageRoom;
+use super::cache::PagePlace;
 use super::{PAGES_TOGETHER, Page, PageHeader, PageKind, PageReader, decompress_pages};
 use crate::config::{DICTIONARY_AHEAD_SHARE_MIN, DICTIONARY_BYTES_MIN, TOGETHER_BYTES_MAX};
 
 /// Dictionaries of later row groups that are decompressed along with one.
 pub(crate) const DICTIONARIES_AHEAD: usize = PAGES_TOGETHER - 1;
+const _: () = assert!(DICTIONARIES_AHEAD == 2, "one and two are told apart below");
 
 /// The stored bytes of a later dictionary.
-struct Later {
+struct LaterDictionary {
     offset: u64,
     bytes: Vec<u8>,
     header: PageHeader,
@@ -25,7 +27,7 @@ struct Later {
     _memory: Reservation,
 }
 
-impl Later {
+impl LaterDictionary {
     fn stored(&self) -> &[u8] {
         &self.bytes[self.header_bytes..][..self.header.compressed_bytes]
     }
@@ -45,18 +47,20 @@ impl PageReader {
         if places.is_empty() || !is_worth_it || !self.reads_ahead() || self.is_cached(self.chunk.start) {
             return Ok(None);
         }
-        let places = places.into_iter().filter(|place| !self.is_cached(place.start));
+        // The others are about as long.
+        let fitting = (TOGETHER_BYTES_MAX / header.uncompressed_bytes).saturating_sub(1);
+        let places = places.into_iter().filter(|place| !self.is_cached(place.start)).take(fitting);
         let later: Vec<_> = places.map_while(|place| self.later_dictionary(place)).collect();
         match later.len() {
             0 => Ok(None),
             1 => self.dictionaries_together::<2>(header, header_bytes, &later),
-            _ => self.dictionaries_together::<PAGES_TOGETHER>(header, header_bytes, &later),
+            DICTIONARIES_AHEAD.. => self.dictionaries_together::<PAGES_TOGETHER>(header, header_bytes, &later),
         }
     }
 
     /// Reads a dictionary page of a later row group; `None` if it can't be read now, or is no usual one. Whoever needs
     /// it will say why.
-    fn later_dictionary(&self, place: Range<u64>) -> Option<Later> {
+    fn later_dictionary(&self, place: Range<u64>) -> Option<LaterDictionary> {
         let length = usize::try_from(place.end.checked_sub(place.start)?).ok()?;
         if length > TOGETHER_BYTES_MAX || length as u64 > self.memory.memory_limit() / DICTIONARY_AHEAD_SHARE_MIN {
             return None;
@@ -69,14 +73,14 @@ impl PageReader {
             && header.is_compressed()
             && header.uncompressed_bytes >= DICTIONARY_BYTES_MIN
             && header_bytes.checked_add(header.compressed_bytes)? <= length;
-        is_usual.then_some(Later { offset: place.start, bytes, header, header_bytes, _memory: memory })
+        is_usual.then_some(LaterDictionary { offset: place.start, bytes, header, header_bytes, _memory: memory })
     }
 
     fn dictionaries_together<const PAGES: usize>(
         &mut self,
         header: PageHeader,
         header_bytes: usize,
-        later: &[Later],
+        later: &[LaterDictionary],
     ) -> Result<Option<Page>> {
         let start = self.chunk.start;
         let headers = || std::iter::once(header).chain(later.iter().map(|later| later.header));
@@ -84,14 +88,17 @@ impl PageReader {
         if bytes > TOGETHER_BYTES_MAX {
             return Ok(None);
         }
-        let mut rooms = vec![self.room(start, None, &header)?];
-        // What isn't kept would be gone before it is needed.
+        let mut later_rooms = Vec::with_capacity(later.len());
         for later in later {
-            match self.room(later.offset, None, &later.header)? {
-                room @ PageRoom::Cached(_) => rooms.push(room),
-                PageRoom::Large(_) | PageRoom::Buffer(_) => return Ok(None),
+            let pages = self.file.pages();
+            // What isn't kept would be gone before it is needed; others may need the memory more.
+            match pages.room(later.offset, PagePlace::Unknown, &later.header, true, &self.cache) {
+                Ok(Some(room)) => later_rooms.push(PageRoom::Cached(room)),
+                Ok(None) | Err(_) => return Ok(None),
             }
         }
+        let mut rooms = vec![self.room(start, None, &header)?];
+        rooms.extend(later_rooms);
         let window = self.window.clone();
         let mut window = window.lock();
         let seen = self.fetch(&mut window, start + header_bytes as u64, header.compressed_bytes)?;
@@ -104,6 +111,9 @@ impl PageReader {
         window.trim();
         self.reads.pages += PAGES as u64;
         self.reads.bytes += later.iter().map(|later| later.bytes.len() as u64).sum::<u64>();
+        for later in later {
+            self.file.pages().note_header(later.offset, (later.header, later.header_bytes));
+        }
         let offsets = std::iter::once(start).chain(later.iter().map(|later| later.offset));
         let pages = offsets.zip(headers()).zip(rooms);
         let file = &self.file;

@@ -307,7 +307,8 @@ impl PageReader {
 
     /// Returns true if decompressing more than the requested page pays off, and there is room for it.
     fn reads_ahead(&self) -> bool {
-        self.codec.is_faster_together() && self.memory.available_bytes() >= self.memory.memory_limit() / 2
+        Codec::is_faster_together(self.chunk.compression)
+            && self.memory.available_bytes() >= self.memory.memory_limit() / 2
     }
 
     fn is_cached(&self, offset: u64) -> bool {

@@ -40,17 +40,21 @@ impl ScanPlan {
     }
 }
 
-/// Returns where a column's dictionaries are in the row groups that are read next, from the file of morsel `number`. The
-/// first row group has none: a query may end there.
+/// Returns where a column's dictionaries are in the row groups of the same file that are read after that of morsel
+/// `number`. The first row group has none, as a query may end there, nor has one with fewer morsels than `workers`: they
+/// read the next row groups at the same time.
 pub(super) fn dictionaries_after(
     table: &ParquetTable,
     morsels: &[Morsel],
     number: usize,
+    workers: usize,
     column: usize,
 ) -> Vec<Range<u64>> {
-    let (first, this) = (&morsels[0], &morsels[number]);
+    let this = &morsels[number];
     let file = &table.files()[this.file];
-    let Some(column) = file.column(column).filter(|_| !Arc::ptr_eq(&first.state, &this.state)) else {
+    let is_of_this = |morsel: &&Morsel| Arc::ptr_eq(&morsel.state, &this.state);
+    let is_shared = morsels[number..].iter().take_while(is_of_this).nth(workers - 1).is_some();
+    let Some(column) = file.column(column).filter(|_| is_shared && !is_of_this(&&morsels[0])) else {
         return Vec::new();
     };
     let later = morsels[number..].windows(2).filter(|pair| !Arc::ptr_eq(&pair[0].state, &pair[1].state));
@@ -65,8 +69,12 @@ pub(super) fn bytes_of(table: &ParquetTable, morsels: &[Morsel], columns: &[usiz
     let chunks = stored.map(|column| file.file.chunk(row_group, column));
     let of_chunk = |chunk: ChunkLocation| {
         let dictionary = chunk.pages.as_ref().map(|pages| chunk.start..pages[0].offset);
-        let rows = morsels.iter().map(|morsel| PageReader::bytes_of(&chunk, morsel.rows.clone()));
-        dictionary.into_iter().chain(rows).collect::<Vec<_>>()
+        let rows = morsels.iter().map(|morsel| {
+            let bytes = PageReader::bytes_of(&chunk, morsel.rows.clone());
+            // A cached dictionary says nothing about the pages behind it.
+            dictionary.as_ref().map_or(bytes.start, |dictionary| dictionary.end.max(bytes.start))..bytes.end
+        });
+        dictionary.clone().into_iter().chain(rows).collect::<Vec<_>>()
     };
     chunks.flatten().flat_map(of_chunk).collect()
 }

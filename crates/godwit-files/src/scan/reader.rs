@@ -68,6 +68,18 @@ impl ParquetReader {
         bytes_of(&self.scan.table, morsels, &self.scan.task.columns)
     }
 
+    /// Returns where a column's dictionaries are that may be read along with that of a morsel: if the reader comes to
+    /// its row group, and the query won't end soon. Waiting for requests takes too long for what may not be needed.
+    fn dictionaries_after(&self, number: usize, column: usize) -> Vec<Range<u64>> {
+        let morsels = &self.scan.plan().morsels;
+        let is_same = |before: usize| Arc::ptr_eq(&morsels[before].state, &morsels[number].state);
+        let has_limit = self.scan.task.request.limit.is_some();
+        if has_limit || self.file_of(&morsels[number]).is_remote() || self.columns[column].morsel.is_some_and(is_same) {
+            return Vec::new();
+        }
+        dictionaries_after(&self.scan.table, morsels, number, self.query.settings.workers, column)
+    }
+
     /// Returns true if a filter is TRUE for no entry of its column's dictionary, so no row of the row group passes.
     fn is_refuted(&mut self, morsel: &Morsel, stages: &mut [Stage]) -> Result<bool> {
         if let Some(&refuted) = morsel.state.refuted.get() {
@@ -125,10 +137,11 @@ impl ParquetReader {
 
     /// Prepares the reader of a column for the morsel.
     fn open_column(&mut self, column: usize) -> Result<()> {
-        let reader = &mut self.columns[column];
-        if reader.morsel == Some(self.morsel) {
+        if self.columns[column].morsel == Some(self.morsel) {
             return Ok(());
         }
+        let dictionaries = self.dictionaries_after(self.morsel, column);
+        let reader = &mut self.columns[column];
         let table = &self.scan.table;
         let morsel = &self.scan.plan().morsels[self.morsel];
         let file = &table.files()[morsel.file];
@@ -144,14 +157,8 @@ impl ParquetReader {
                         reader.native = Some(native);
                     }
                 }
-                // A request on the way is too long for what may not be needed.
-                if let Some(native) = reader.native.as_mut().filter(|_| !file.file.bytes.is_remote()) {
-                    native.expect_dictionaries(dictionaries_after(
-                        table,
-                        &self.scan.plan().morsels,
-                        self.morsel,
-                        column,
-                    ));
+                if let Some(native) = &mut reader.native {
+                    native.expect_dictionaries(dictionaries);
                 }
                 reader.arrow = None;
             }
@@ -189,19 +196,17 @@ impl MorselReader for ParquetReader {
         let plan = self.scan.plan();
         let Some(morsel) = plan.morsels.get(number) else { return };
         let file = self.file_of(morsel);
-        let row_group = plan.row_group_of(number);
-        let is_first = std::ptr::eq(&row_group[0], morsel);
+        let is_first = number == 0 || !Arc::ptr_eq(&plan.morsels[number - 1].state, &morsel.state);
         if !file.is_remote() {
             let mut ranges = self.bytes_of(std::slice::from_ref(morsel));
             if is_first {
                 let columns = self.scan.task.columns.iter();
-                let ahead = |&column| dictionaries_after(&self.scan.table, &plan.morsels, number, column);
-                ranges.extend(columns.flat_map(ahead));
+                ranges.extend(columns.flat_map(|&column| self.dictionaries_after(number, column)));
             }
             file.advise_all(ranges);
         } else if is_first {
             // In few long requests: for a whole row group, when its first morsel comes near.
-            file.advise_all(self.bytes_of(row_group));
+            file.advise_all(self.bytes_of(plan.row_group_of(number)));
         }
     }
 
