@@ -5,8 +5,8 @@
 //! touched yet. So every page is kept when it is read for the second time. On first reading, while there is plenty of
 //! memory, four kinds are kept: pages of which a sample is read (the scan will follow), pages of slow codecs,
 //! dictionaries (most come along with [those of earlier row groups](super::dictionaries), and wait here), and
-//! [a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass over a large file costs little and evicts nothing. The pool drops cached pages before it
-//! spills anything.
+//! [a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass over a large file costs little and evicts nothing. The pool
+//! drops cached pages before it spills anything.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map;
