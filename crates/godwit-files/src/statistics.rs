@@ -3,11 +3,10 @@
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_schema::DataType;
 use godwit_catalog::ColumnStatistics;
-use godwit_common::Result;
 use godwit_pipeline::scan_filter::{Bounds, compare};
-use godwit_types::{SqlType, Value};
-use godwit_vector::sql::{array_of_values, arrow_type, is_same_but_layout, sql_type, value_at};
-use godwit_vector::{PhysicalType, ValueRange};
+use godwit_types::Value;
+use godwit_vector::sql::{Reader, arrow_type, is_same_but_layout, sql_type};
+use godwit_vector::{PhysicalType, ValueRange, from_arrow, in_layout};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
 use crate::file::FileBytes;
@@ -15,19 +14,27 @@ use crate::footer::{FileColumn, ParquetFile, guard};
 
 /// Bounds of a column in consecutive parts of a file: row groups, or the pages of one.
 pub(crate) struct PartBounds {
-    mins: ArrayRef,
-    maxes: ArrayRef,
-    nulls: UInt64Array,
+    mins: Vec<Option<Value>>,
+    maxes: Vec<Option<Value>>,
+    nulls: Vec<Option<u64>>,
     rows: Vec<u64>,
 }
 
 impl PartBounds {
+    fn new(mins: &ArrayRef, maxes: &ArrayRef, nulls: &UInt64Array, rows: Vec<u64>) -> Self {
+        // NaN isn't part of bounds but sorts after all numbers, so there is no upper bound.
+        let is_float = matches!(maxes.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64);
+        let maxes = if is_float { Vec::new() } else { values_of(maxes).unwrap_or_default() };
+        Self { mins: values_of(mins).unwrap_or_default(), maxes, nulls: nulls.iter().collect(), rows }
+    }
+
     /// Returns the bounds of a column that has one value in all row groups of a file.
-    pub(crate) fn of_value(value: &Value, ty: &SqlType, row_group_rows: &[usize]) -> Result<Self> {
+    pub(crate) fn of_value(value: &Value, row_group_rows: &[usize]) -> Self {
         let rows: Vec<u64> = row_group_rows.iter().map(|&rows| rows as u64).collect();
-        let values = array_of_values(&vec![value.clone(); rows.len()], ty)?;
+        let bounds = vec![(!value.is_null()).then(|| value.clone()); rows.len()];
+        let maxes = if matches!(value, Value::Float(_)) { Vec::new() } else { bounds.clone() };
         let nulls = rows.iter().map(|&rows| Some(if value.is_null() { rows } else { 0 })).collect();
-        Ok(Self { mins: values.clone(), maxes: values, nulls, rows })
+        Self { mins: bounds, maxes, nulls, rows }
     }
 
     /// Number of parts.
@@ -37,22 +44,24 @@ impl PartBounds {
 
     /// Bounds of one part.
     pub(crate) fn get(&self, part: usize) -> Bounds {
-        // Values stored in other units than SQL's can't be compared.
-        let value = |array: &ArrayRef| {
-            let ty = sql_type(array.data_type()).ok()?;
-            let is_known = part < array.len() && array.is_valid(part);
-            let is_comparable = is_known && is_same_but_layout(array.data_type(), &arrow_type(&ty).ok()?);
-            is_comparable.then(|| value_at(array, part, &ty).ok()).flatten()
-        };
-        // NaN isn't part of bounds but sorts after all numbers, so there is no upper bound.
-        let is_float = matches!(self.maxes.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64);
+        let value = |values: &[Option<Value>]| values.get(part).cloned().flatten();
         Bounds {
             min: value(&self.mins),
-            max: if is_float { None } else { value(&self.maxes) },
-            nulls: (part < self.nulls.len() && self.nulls.is_valid(part)).then(|| self.nulls.value(part)),
+            max: value(&self.maxes),
+            nulls: self.nulls.get(part).copied().flatten(),
             rows: self.rows[part],
         }
     }
+}
+
+/// Returns the values of an array, those that are known; `None` if they can't be compared, as those in other units than
+/// SQL's.
+fn values_of(array: &ArrayRef) -> Option<Vec<Option<Value>>> {
+    let ty = sql_type(array.data_type()).ok()?;
+    let layout = arrow_type(&ty).ok().filter(|layout| is_same_but_layout(array.data_type(), layout))?;
+    let vector = from_arrow(&in_layout(array, &layout).ok()?).ok()?;
+    let reader = Reader::new(&vector, &ty).ok()?;
+    Some((0..array.len()).map(|row| reader.value(row).ok().filter(|value| !value.is_null())).collect())
 }
 
 /// Returns the bounds of a column in all row groups; `None` if the file has none for columns of this type.
@@ -75,7 +84,7 @@ pub(crate) fn row_group_bounds(file: &ParquetFile, column: usize) -> Option<Part
             converter.row_group_null_counts(groups)?,
         ))
     })?;
-    Some(PartBounds { mins, maxes, nulls, rows: file.row_group_rows.iter().map(|&rows| rows as u64).collect() })
+    Some(PartBounds::new(&mins, &maxes, &nulls, file.row_group_rows.iter().map(|&rows| rows as u64).collect()))
 }
 
 /// Returns a column's bounds in the pages of a row group, and each page's first row; `None` without a page index.
@@ -94,7 +103,7 @@ pub(crate) fn page_bounds(file: &ParquetFile, row_group: usize, column: usize) -
     let starts: Vec<usize> = pages.iter().map(|page| page.first_row).collect();
     let ends = starts.iter().skip(1).copied().chain([file.row_group_rows[row_group]]);
     let rows: Vec<u64> = starts.iter().zip(ends).map(|(&start, end)| (end - start) as u64).collect();
-    Some((PartBounds { mins, maxes, nulls, rows }, starts))
+    Some((PartBounds::new(&mins, &maxes, &nulls, rows), starts))
 }
 
 type Arrays = (ArrayRef, ArrayRef, UInt64Array);

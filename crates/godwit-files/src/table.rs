@@ -285,17 +285,14 @@ fn table_files(
             columns.push(place.map_or(ColumnPlace::Value(None), ColumnPlace::Stored));
             bounds.push(match place {
                 Some(column) => row_group_bounds(&file, column),
-                None => match type_of_field(field) {
-                    Ok(ty) => Some(PartBounds::of_value(&Value::Null, &ty, &file.row_group_rows)?),
-                    Err(_) => None,
-                },
+                None => type_of_field(field).ok().map(|_| PartBounds::of_value(&Value::Null, &file.row_group_rows)),
             });
         }
         for FileColumn { ty, values, .. } in &of_paths {
             let value = &values[number];
             let flat = vector_of_values(std::slice::from_ref(value), ty)?.to_flat();
             columns.push(ColumnPlace::Value((!value.is_null()).then_some(flat)));
-            bounds.push(Some(PartBounds::of_value(value, ty, &file.row_group_rows)?));
+            bounds.push(Some(PartBounds::of_value(value, &file.row_group_rows)));
         }
         files.push(TableFile { file, columns, bounds });
     }

@@ -74,8 +74,7 @@ struct Arena {
     mapping: Mapping,
     /// Frames that are resident and free, one bit each.
     idle: u128,
-    /// Frames that aren't resident. Frames that are neither idle nor absent are used, or are being released to the
-    /// system.
+    /// Frames that aren't resident. Frames that are neither idle nor absent are used, or on their way to one of these.
     absent: u128,
     /// Blocks that the kernel mustn't turn into huge pages, because they have holes.
     holed_blocks: u16,
@@ -117,27 +116,19 @@ impl Arena {
         self.holed_blocks & (1 << block) != 0
     }
 
-    /// Makes a whole absent block idle; returns false if there is none.
-    fn open_block(&mut self, huge_pages: &HugePages) -> bool {
-        let Some(block) = (0..BLOCKS).find(|&block| self.absent & block_mask(block) == block_mask(block)) else {
-            return false;
-        };
-        self.prepare_block(block, huge_pages);
+    /// Takes a whole absent block out of the arena, to be opened; `None` if there is none.
+    fn take_absent_block(&mut self) -> Option<Opening> {
+        let block = (0..BLOCKS).find(|&block| self.absent & block_mask(block) == block_mask(block))?;
         self.absent &= !block_mask(block);
-        self.idle |= block_mask(block);
-        true
+        let start = self.frame_at(block * BLOCK_FRAMES);
+        Some(Opening { arena: self.mapping.start, start, block, is_small: self.small_blocks & (1 << block) != 0 })
     }
 
-    fn prepare_block(&mut self, block: usize, huge_pages: &HugePages) {
-        let start = self.frame_at(block * BLOCK_FRAMES);
-        // SAFETY: the block is mapped, starts at a multiple of its size, and is absent, so it isn't in use.
-        unsafe {
-            if self.small_blocks & (1 << block) == 0 && !huge_pages.prepare(start, HUGE_PAGE_BYTES) {
-                self.small_blocks |= 1 << block;
-                // With one small page present, further faults in the block stay small.
-                start.write_volatile(0);
-                advise_huge(start, HUGE_PAGE_BYTES, true);
-            }
+    /// Makes a block idle that has been opened.
+    fn add_idle_block(&mut self, opened: &Opening) {
+        self.idle |= block_mask(opened.block);
+        if opened.is_small {
+            self.small_blocks |= 1 << opened.block;
         }
     }
 
@@ -172,6 +163,30 @@ impl Arena {
 
 fn block_mask(block: usize) -> u128 {
     0xff << (block * BLOCK_FRAMES)
+}
+
+/// A block that is being opened; nothing else can take its frames, which are neither idle nor absent. Touching a huge
+/// page may take milliseconds, for which nobody else should have to wait.
+struct Opening {
+    arena: NonNull<u8>,
+    start: NonNull<u8>,
+    block: usize,
+    is_small: bool,
+}
+
+impl Opening {
+    fn run(&mut self, huge_pages: &HugePages) {
+        // SAFETY: the block is mapped, starts at a multiple of its size, and isn't in use; its arena isn't unmapped while
+        // some of its frames aren't absent.
+        unsafe {
+            if !self.is_small && !huge_pages.prepare(self.start, HUGE_PAGE_BYTES) {
+                self.is_small = true;
+                // With one small page present, further faults in the block stay small.
+                self.start.write_volatile(0);
+                advise_huge(self.start, HUGE_PAGE_BYTES, true);
+            }
+        }
+    }
 }
 
 /// Frames of one block that are being released to the system; until they are marked absent, nothing else can take them.
@@ -232,19 +247,22 @@ impl Arenas {
         if let Some(frame) = arenas.values_mut().find_map(Arena::take_hole) {
             return Ok(frame);
         }
-        let opened =
-            match arenas.values_mut().find_map(|arena| arena.open_block(&self.huge_pages).then(|| arena.take_idle())) {
-                Some(frame) => frame,
-                None => {
-                    let mut arena = Arena::new()?;
-                    assert!(arena.open_block(&self.huge_pages), "a new arena is absent");
-                    let frame = arena.take_idle();
-                    arenas.insert(arena.mapping.start.addr().get(), arena);
-                    frame
-                }
-            };
+        let mut opening = match arenas.values_mut().find_map(Arena::take_absent_block) {
+            Some(opening) => opening,
+            None => {
+                let mut arena = Arena::new()?;
+                let opening = arena.take_absent_block().expect("a new arena is absent");
+                arenas.insert(arena.mapping.start.addr().get(), arena);
+                opening
+            }
+        };
+        drop(arenas);
+        opening.run(&self.huge_pages);
+        let mut arenas = self.by_start.lock();
+        let arena = arenas.get_mut(&opening.arena.addr().get()).expect("an arena with a block on its way stays mapped");
+        arena.add_idle_block(&opening);
         self.idle_frames.fetch_add(BLOCK_FRAMES as u64 - 1, Relaxed);
-        Ok(opened)
+        Ok(arena.take_idle())
     }
 
     /// Takes a frame back, and releases frames to the system until at most `idle_bytes_max` are idle.

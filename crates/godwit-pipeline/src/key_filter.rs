@@ -29,6 +29,13 @@ const BLOOM_BYTES_MAX: u64 = 16 << 20;
 const BITS_ALWAYS: u128 = 1 << 21;
 /// Otherwise the maximum number of bits per key: as many as its hash-table entry has.
 const BITS_PER_KEY_MAX: u128 = 64;
+/// More for each key, as long as they stay in a last-level cache: a lookup takes a third of the instructions of one in a
+/// Bloom filter, and where keys come in order, as those of a fact table's rows often do, it hardly ever misses a cache.
+/// TPC-H's Q4 and Q5 at scale factor 10, which filter the lines of one order in 30, take 0.70 and 0.76 of the time when
+/// warm.
+const SPARSE_BITS_PER_KEY_MAX: u128 = 256;
+/// Maximum size of such a bit vector: that of a Bloom filter.
+const SPARSE_BITS_MAX: u128 = BLOOM_BYTES_MAX as u128 * 8;
 /// Maximum size of a bit vector.
 const BITS_MAX: u128 = 1 << 30;
 /// A filter may take at most this share of the memory limit.
@@ -267,7 +274,8 @@ impl KeySet {
     pub fn bits(range: Option<ValueRange>, keys: u64, memory: &BufferManager) -> Option<KeySet> {
         let range = range?;
         let bits = range.count();
-        let bits_max = BITS_ALWAYS.max(BITS_PER_KEY_MAX * keys as u128).min(BITS_MAX);
+        let sparse_max = (SPARSE_BITS_PER_KEY_MAX * keys as u128).min(SPARSE_BITS_MAX);
+        let bits_max = BITS_ALWAYS.max(sparse_max).max(BITS_PER_KEY_MAX * keys as u128).min(BITS_MAX);
         if range.min > range.max || bits > bits_max.min(memory.memory_limit() as u128 * 8 / MEMORY_SHARE as u128) {
             return None;
         }

@@ -10,6 +10,8 @@ use godwit_vector::kernels::snappy::decompress_together;
 use lz4_flex::frame::FrameDecoder;
 use parquet::basic::Compression;
 
+use super::PAGES_TOGETHER;
+
 /// The codec of a column chunk, with its state between pages.
 pub(crate) enum Codec {
     /// Pages are stored uncompressed.
@@ -63,15 +65,22 @@ impl Codec {
         }
     }
 
-    /// Decompresses pages at once, each into all of its output; `None` if one of them is invalid.
+    /// Decompresses two or three pages at once, each into all of its output; `None` if one of them is invalid.
     /// [`decompress`](Self::decompress) tells which, and why.
-    pub(crate) fn decompress_together<const PAGES: usize>(
-        &self,
-        inputs: [&[u8]; PAGES],
-        outputs: [&mut [u8]; PAGES],
-    ) -> Option<()> {
+    pub(crate) fn decompress_together(&self, inputs: &[&[u8]], outputs: Vec<&mut [u8]>) -> Option<()> {
         assert!(matches!(self, Codec::Snappy(_)), "only blocks of Snappy are faster together");
-        decompress_together(inputs, outputs)
+        assert_eq!(inputs.len(), outputs.len(), "each page has its room");
+        fn of<const PAGES: usize>(inputs: &[&[u8]], outputs: Vec<&mut [u8]>) -> Option<()> {
+            let (Ok(inputs), Ok(outputs)) = (inputs.try_into(), outputs.try_into()) else {
+                unreachable!("the number of pages was looked at")
+            };
+            decompress_together::<PAGES>(inputs, outputs)
+        }
+        match inputs.len() {
+            2 => of::<2>(inputs, outputs),
+            PAGES_TOGETHER => of::<PAGES_TOGETHER>(inputs, outputs),
+            pages => unreachable!("{pages} pages are never decompressed together"),
+        }
     }
 
     /// Creates the decoder for buffers of Arrow files.

@@ -10,13 +10,12 @@ use godwit_common::{MemoryTag, Result};
 use godwit_memory::Reservation;
 
 use super::buffer::PageRoom;
-use super::cache::PagePlace;
-use super::{PAGES_TOGETHER, Page, PageHeader, PageKind, PageReader, decompress_pages};
+use super::cache::Keeping;
+use super::{PAGES_TOGETHER, Page, PageHeader, PageKind, PageReader, decompress_pages, may_be_together};
 use crate::config::{DICTIONARY_AHEAD_SHARE_MIN, DICTIONARY_BYTES_MIN, TOGETHER_BYTES_MAX};
 
 /// Dictionaries of later row groups that are decompressed along with one.
 pub(crate) const DICTIONARIES_AHEAD: usize = PAGES_TOGETHER - 1;
-const _: () = assert!(DICTIONARIES_AHEAD == 2, "one and two are told apart below");
 
 /// The stored bytes of a later dictionary.
 struct LaterDictionary {
@@ -51,11 +50,10 @@ impl PageReader {
         let fitting = (TOGETHER_BYTES_MAX / header.uncompressed_bytes).saturating_sub(1);
         let places = places.into_iter().filter(|place| !self.is_cached(place.start)).take(fitting);
         let later: Vec<_> = places.map_while(|place| self.later_dictionary(place)).collect();
-        match later.len() {
-            0 => Ok(None),
-            1 => self.dictionaries_together::<2>(header, header_bytes, &later),
-            DICTIONARIES_AHEAD.. => self.dictionaries_together::<PAGES_TOGETHER>(header, header_bytes, &later),
+        if later.is_empty() {
+            return Ok(None);
         }
+        self.dictionaries_together(header, header_bytes, &later)
     }
 
     /// Reads a dictionary page of a later row group; `None` if it can't be read now, or is no usual one. Whoever needs
@@ -76,40 +74,38 @@ impl PageReader {
         is_usual.then_some(LaterDictionary { offset: place.start, bytes, header, header_bytes, _memory: memory })
     }
 
-    fn dictionaries_together<const PAGES: usize>(
+    fn dictionaries_together(
         &mut self,
         header: PageHeader,
         header_bytes: usize,
         later: &[LaterDictionary],
     ) -> Result<Option<Page>> {
         let start = self.chunk.start;
-        let headers = || std::iter::once(header).chain(later.iter().map(|later| later.header));
-        let bytes = headers().fold(0, |bytes: usize, header| bytes.saturating_add(header.uncompressed_bytes));
-        if bytes > TOGETHER_BYTES_MAX {
+        let headers = || std::iter::once(&header).chain(later.iter().map(|later| &later.header));
+        if !may_be_together(headers()) {
             return Ok(None);
         }
-        let mut later_rooms = Vec::with_capacity(later.len());
-        for later in later {
-            let pages = self.file.pages();
-            // What isn't kept would be gone before it is needed; others may need the memory more.
-            match pages.room(later.offset, PagePlace::Unknown, &later.header, true, &self.cache) {
-                Ok(Some(room)) => later_rooms.push(PageRoom::Cached(room)),
-                Ok(None) | Err(_) => return Ok(None),
-            }
-        }
-        let mut rooms = vec![self.room(start, None, &header)?];
-        rooms.extend(later_rooms);
         let window = self.window.clone();
         let mut window = window.lock();
         let seen = self.fetch(&mut window, start + header_bytes as u64, header.compressed_bytes)?;
+        // What isn't kept would be gone before it is needed; others may need the memory more.
+        let later_rooms = later.iter().map(|later| {
+            let pages = self.file.pages();
+            let room = pages.room(later.offset, &later.header, Keeping::AtOnce, &self.cache);
+            room.ok().flatten().map(PageRoom::Cached)
+        });
+        let Some(later_rooms) = later_rooms.collect::<Option<Vec<_>>>() else { return Ok(None) };
+        // Without the others, there may be room for it.
+        let Ok(own_room) = self.room(start, None, &header) else { return Ok(None) };
+        let mut rooms: Vec<_> = std::iter::once(own_room).chain(later_rooms).collect();
         let own = (header, &seen[..header.compressed_bytes]);
         let stored: Vec<_> =
             std::iter::once(own).chain(later.iter().map(|later| (later.header, later.stored()))).collect();
-        if decompress_pages::<PAGES>(&self.codec, &stored, &mut rooms).is_none() {
+        if decompress_pages(&self.codec, &stored, &mut rooms).is_none() {
             return Ok(None);
         }
         window.trim();
-        self.reads.pages += PAGES as u64;
+        self.reads.pages += 1 + later.len() as u64;
         self.reads.bytes += later.iter().map(|later| later.bytes.len() as u64).sum::<u64>();
         for later in later {
             self.file.pages().note_header(later.offset, (later.header, later.header_bytes));
@@ -117,7 +113,7 @@ impl PageReader {
         let offsets = std::iter::once(start).chain(later.iter().map(|later| later.offset));
         let pages = offsets.zip(headers()).zip(rooms);
         let file = &self.file;
-        let pages: Vec<_> = pages.map(|((offset, header), room)| Page::new(file, offset, header, room, 0)).collect();
+        let pages: Vec<_> = pages.map(|((offset, header), room)| Page::new(file, offset, *header, room, 0)).collect();
         Ok(pages.into_iter().next())
     }
 }

@@ -28,7 +28,7 @@ use godwit_trace::{Place, VECTOR_BYTES};
 
 use buffer::{PageRoom, SpareBuffers, Window};
 pub(crate) use buffer::{ReadWindow, SharedBuffer};
-use cache::{Found, PagePlace};
+use cache::{Found, Keeping, PagePlace};
 pub(crate) use cache::{PageCache, TextCheck};
 pub(crate) use codec::Codec;
 pub(crate) use dictionaries::DICTIONARIES_AHEAD;
@@ -300,8 +300,8 @@ impl PageReader {
         match next.count() {
             0 => Ok(None),
             // The last four pages are faster as twice two than as three and one.
-            1 | PAGES_TOGETHER => self.pages_together::<2>(index),
-            _ => self.pages_together::<PAGES_TOGETHER>(index),
+            1 | PAGES_TOGETHER => self.pages_together(index..index + 2),
+            _ => self.pages_together(index..index + PAGES_TOGETHER),
         }
     }
 
@@ -324,38 +324,37 @@ impl PageReader {
             && !self.is_cached(next.offset)
     }
 
-    /// Reads a page and the next ones, decompressed together, and keeps those ahead; `None` if that isn't possible.
-    fn pages_together<const PAGES: usize>(&mut self, index: usize) -> Result<Option<Page>> {
-        let spans: [PageSpan; PAGES] = std::array::from_fn(|page| self.span(index + page));
+    /// Reads neighbouring pages, decompressed together, and keeps those after the first one ahead; `None` if that isn't
+    /// possible.
+    fn pages_together(&mut self, indexes: Range<usize>) -> Result<Option<Page>> {
+        let spans: Vec<PageSpan> = indexes.clone().map(|index| self.span(index)).collect();
         let window = self.window.clone();
         let mut window = window.lock();
         let seen = self.fetch(&mut window, spans[0].offset, spans.iter().map(|span| span.bytes).sum())?;
-        let mut stored = Vec::with_capacity(PAGES);
+        let mut stored = Vec::with_capacity(spans.len());
         let mut rest = seen;
-        for (page, span) in spans.iter().enumerate() {
+        for (index, span) in indexes.clone().zip(&spans) {
             let (bytes, behind) = rest.split_at(span.bytes);
             rest = behind;
             match PageHeader::parse(bytes) {
-                Ok(Some((header, header_bytes))) if self.is_as_stated(index + page, &header, header_bytes) => {
+                Ok(Some((header, header_bytes))) if self.is_as_stated(index, &header, header_bytes) => {
                     stored.push((header, &bytes[header_bytes..][..header.compressed_bytes]));
                 }
                 _ => return Ok(None),
             }
         }
-        // Alone, each may be as large as it likes.
-        let bytes = stored.iter().fold(0, |bytes: usize, (header, _)| bytes.saturating_add(header.uncompressed_bytes));
-        if bytes > TOGETHER_BYTES_MAX || !stored.iter().all(|(header, _)| header.is_compressed()) {
+        if !may_be_together(stored.iter().map(|(header, _)| header)) {
             return Ok(None);
         }
-        let rooms = stored.iter().zip(&spans).enumerate();
-        let rooms = rooms.map(|(page, ((header, _), span))| self.room(span.offset, Some(index + page), header));
+        let rooms = indexes.zip(&spans).zip(&stored);
+        let rooms = rooms.map(|((index, span), (header, _))| self.room(span.offset, Some(index), header));
         let mut rooms = rooms.collect::<Result<Vec<_>>>()?;
-        if decompress_pages::<PAGES>(&self.codec, &stored, &mut rooms).is_none() {
+        if decompress_pages(&self.codec, &stored, &mut rooms).is_none() {
             return Ok(None);
         }
         let headers: Vec<_> = stored.into_iter().map(|(header, _)| header).collect();
         window.trim();
-        self.reads.pages += PAGES as u64;
+        self.reads.pages += spans.len() as u64;
         let pages = spans.iter().zip(headers).zip(rooms);
         let file = &self.file;
         self.ahead.extend(
@@ -471,8 +470,13 @@ impl PageReader {
         let place = index.map_or(PagePlace::Unknown, |index| PagePlace::Chunk { start: chunk.start, index });
         // Samples of further columns need room, too.
         let is_sampled = *keeps_pages && cache.available_bytes() >= cache.memory_limit() / 4 * 3;
-        let at_once = is_sampled || header.kind == PageKind::Dictionary || codec.is_slow();
-        match file.pages().room(offset, place, header, at_once, cache)? {
+        let keeping = match Keeping::sampled(place, header, file.is_remote()) {
+            Keeping::Sampled(_) if is_sampled || header.kind == PageKind::Dictionary || codec.is_slow() => {
+                Keeping::AtOnce
+            }
+            keeping => keeping,
+        };
+        match file.pages().room(offset, header, keeping, cache)? {
             Some(room) => Ok(PageRoom::Cached(room)),
             None => PageRoom::new(header.uncompressed_bytes, &mut self.spare, &self.memory)
                 .map_err(|error| error.context(self.file.path().display())),
@@ -513,20 +517,19 @@ fn decompress(codec: &mut Codec, header: &PageHeader, stored: &[u8], target: &mu
     }
 }
 
-/// Decompresses pages at once, each into all of its room; `None` if one of them can't be.
-fn decompress_pages<const PAGES: usize>(
-    codec: &Codec,
-    stored: &[(PageHeader, &[u8])],
-    rooms: &mut [PageRoom],
-) -> Option<()> {
+/// Returns true if pages may be decompressed together. Alone, each may be as large as it likes.
+fn may_be_together<'a>(headers: impl Iterator<Item = &'a PageHeader> + Clone) -> bool {
+    let bytes = headers.clone().fold(0, |bytes: usize, header| bytes.saturating_add(header.uncompressed_bytes));
+    bytes <= TOGETHER_BYTES_MAX && headers.into_iter().all(PageHeader::is_compressed)
+}
+
+/// Decompresses two or three pages at once, each into all of its room; `None` if one of them can't be.
+fn decompress_pages(codec: &Codec, stored: &[(PageHeader, &[u8])], rooms: &mut [PageRoom]) -> Option<()> {
     let parts = stored.iter().zip(rooms);
     let parts = parts.map(|((header, stored), room)| compressed_part(header, stored, room.as_mut_slice()));
     let parts = parts.collect::<Result<Option<Vec<_>>>>().ok()??;
     let (inputs, outputs): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-    let (Ok(inputs), Ok(outputs)) = (inputs.try_into(), outputs.try_into()) else {
-        unreachable!("there is a part of each page")
-    };
-    codec.decompress_together::<PAGES>(inputs, outputs)
+    codec.decompress_together(&inputs, outputs)
 }
 
 /// Returns the part of a page to decompress, and its target; uncompressed parts are copied. `None` if nothing is left.

@@ -43,7 +43,7 @@ impl ScanPlan {
 /// Returns where a column's dictionaries are in the row groups of the same file that are read after that of morsel
 /// `number`. The first row group has none, as a query may end there, nor has one with fewer morsels than `workers`: they
 /// read the next row groups at the same time.
-pub(super) fn dictionaries_after(
+pub(super) fn later_dictionaries(
     table: &ParquetTable,
     morsels: &[Morsel],
     number: usize,

@@ -11,7 +11,7 @@ use godwit_vector::{Bitmap, Chunk, PhysicalType, Vector};
 
 use super::arrow_column::ArrowColumn;
 use super::long_values::LongValues;
-use super::plan::{Morsel, bytes_of, dictionaries_after};
+use super::plan::{Morsel, bytes_of, later_dictionaries};
 use crate::column::ColumnReader;
 use crate::config::REMOTE_MORSELS_AHEAD;
 use crate::distinct::is_dictionary_encoded;
@@ -70,14 +70,14 @@ impl ParquetReader {
 
     /// Returns where a column's dictionaries are that may be read along with that of a morsel: if the reader comes to
     /// its row group, and the query won't end soon. Waiting for requests takes too long for what may not be needed.
-    fn dictionaries_after(&self, number: usize, column: usize) -> Vec<Range<u64>> {
+    fn expected_dictionaries(&self, number: usize, column: usize) -> Vec<Range<u64>> {
         let morsels = &self.scan.plan().morsels;
         let is_same = |before: usize| Arc::ptr_eq(&morsels[before].state, &morsels[number].state);
         let has_limit = self.scan.task.request.limit.is_some();
         if has_limit || self.file_of(&morsels[number]).is_remote() || self.columns[column].morsel.is_some_and(is_same) {
             return Vec::new();
         }
-        dictionaries_after(&self.scan.table, morsels, number, self.query.settings.workers, column)
+        later_dictionaries(&self.scan.table, morsels, number, self.query.settings.workers, column)
     }
 
     /// Returns true if a filter is TRUE for no entry of its column's dictionary, so no row of the row group passes.
@@ -140,7 +140,7 @@ impl ParquetReader {
         if self.columns[column].morsel == Some(self.morsel) {
             return Ok(());
         }
-        let dictionaries = self.dictionaries_after(self.morsel, column);
+        let dictionaries = self.expected_dictionaries(self.morsel, column);
         let reader = &mut self.columns[column];
         let table = &self.scan.table;
         let morsel = &self.scan.plan().morsels[self.morsel];
@@ -201,7 +201,7 @@ impl MorselReader for ParquetReader {
             let mut ranges = self.bytes_of(std::slice::from_ref(morsel));
             if is_first {
                 let columns = self.scan.task.columns.iter();
-                ranges.extend(columns.flat_map(|&column| self.dictionaries_after(number, column)));
+                ranges.extend(columns.flat_map(|&column| self.expected_dictionaries(number, column)));
             }
             file.advise_all(ranges);
         } else if is_first {

@@ -71,6 +71,15 @@ proptest! {
 }
 
 #[test]
+fn a_bit_vector_may_be_sparse_where_it_is_small() {
+    let is_made =
+        |bits: i128, keys: u64| KeySet::bits(Some(ValueRange { min: 1, max: bits }), keys, &memory()).is_some();
+    assert!(is_made(1 << 21, 1), "that many are always allowed");
+    assert!(is_made(20_000_000, 100_000) && !is_made(20_000_000, 70_000), "256 for each key");
+    assert!(is_made(1 << 27, 1 << 20) && !is_made(1 << 28, 1 << 21), "16 MiB");
+}
+
+#[test]
 fn a_bloom_filter_rejects_most_strings() {
     let name = |i: usize| format!("Customer#{i:09}");
     let strings =
