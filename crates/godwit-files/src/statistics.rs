@@ -22,19 +22,23 @@ pub(crate) struct PartBounds {
 
 impl PartBounds {
     fn new(mins: &ArrayRef, maxes: &ArrayRef, nulls: &UInt64Array, rows: Vec<u64>) -> Self {
-        // NaN isn't part of bounds but sorts after all numbers, so there is no upper bound.
+        // NaN isn't part of bounds but sorts after all numbers, so there is no upper bound. Writers that didn't know this
+        // have it as a lower one, which says nothing.
         let is_float = matches!(maxes.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64);
         let maxes = if is_float { Vec::new() } else { values_of(maxes).unwrap_or_default() };
-        Self { mins: values_of(mins).unwrap_or_default(), maxes, nulls: nulls.iter().collect(), rows }
+        let mut mins = values_of(mins).unwrap_or_default();
+        for min in &mut mins {
+            min.take_if(|min| matches!(min, Value::Float(min) if min.is_nan()));
+        }
+        Self { mins, maxes, nulls: nulls.iter().collect(), rows }
     }
 
     /// Returns the bounds of a column that has one value in all row groups of a file.
     pub(crate) fn of_value(value: &Value, row_group_rows: &[usize]) -> Self {
         let rows: Vec<u64> = row_group_rows.iter().map(|&rows| rows as u64).collect();
         let bounds = vec![(!value.is_null()).then(|| value.clone()); rows.len()];
-        let maxes = if matches!(value, Value::Float(_)) { Vec::new() } else { bounds.clone() };
         let nulls = rows.iter().map(|&rows| Some(if value.is_null() { rows } else { 0 })).collect();
-        Self { mins: bounds, maxes, nulls, rows }
+        Self { mins: bounds.clone(), maxes: bounds, nulls, rows }
     }
 
     /// Number of parts.
@@ -54,8 +58,7 @@ impl PartBounds {
     }
 }
 
-/// Returns the values of an array, those that are known; `None` if they can't be compared, as those in other units than
-/// SQL's.
+/// Returns the known values of an array; `None` if they can't be compared, as those in other units than SQL's.
 fn values_of(array: &ArrayRef) -> Option<Vec<Option<Value>>> {
     let ty = sql_type(array.data_type()).ok()?;
     let layout = arrow_type(&ty).ok().filter(|layout| is_same_but_layout(array.data_type(), layout))?;
@@ -194,5 +197,23 @@ impl Extreme {
             Extreme::Known(value) => Some(value),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Float64Array;
+
+    use super::*;
+
+    #[test]
+    fn nan_as_a_bound_says_nothing() {
+        let values: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN, 1.0]));
+        let bounds = PartBounds::new(&values, &values, &UInt64Array::from(vec![0, 0]), vec![1, 1]);
+        let mins = [0, 1].map(|part| bounds.get(part).min);
+        assert_eq!(mins, [None, Some(Value::Float(1.0))]);
+        assert!((0..2).all(|part| bounds.get(part).max.is_none()), "NaN sorts after all numbers");
     }
 }

@@ -13,7 +13,7 @@ use godwit_io::{DiskSystem, Files};
 use godwit_memory::BufferManager;
 use godwit_pipeline::{QueryContext, SampledTable, Scan, ScanRequest, Source, Table, TableHandle};
 use godwit_types::Value;
-use godwit_vector::sql::{field_of, type_of_field, vector_of_values};
+use godwit_vector::sql::{field_of, vector_of_values};
 use godwit_vector::{ColumnType, Flat, PhysicalType, RowType, ValueRange, Vector};
 
 use crate::distinct;
@@ -281,11 +281,11 @@ fn table_files(
     let mut files = Vec::with_capacity(opened.len());
     for (number, (file, places)) in opened.into_iter().zip(places).enumerate() {
         let (mut columns, mut bounds) = (Vec::new(), Vec::new());
-        for (place, field) in places.into_iter().zip(&fields) {
+        for place in places {
             columns.push(place.map_or(ColumnPlace::Value(None), ColumnPlace::Stored));
             bounds.push(match place {
                 Some(column) => row_group_bounds(&file, column),
-                None => type_of_field(field).ok().map(|_| PartBounds::of_value(&Value::Null, &file.row_group_rows)),
+                None => Some(PartBounds::of_value(&Value::Null, &file.row_group_rows)),
             });
         }
         for FileColumn { ty, values, .. } in &of_paths {

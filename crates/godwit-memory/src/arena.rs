@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use godwit_common::Result;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::config::{ARENA_BYTES, HUGE_PAGE_BYTES, PAGE_BYTES};
 use crate::huge_pages::HugePages;
@@ -116,19 +116,25 @@ impl Arena {
         self.holed_blocks & (1 << block) != 0
     }
 
-    /// Takes a whole absent block out of the arena, to be opened; `None` if there is none.
-    fn take_absent_block(&mut self) -> Option<Opening> {
+    /// Takes a whole absent block out of the arena, to be opened: until it is idle, nothing else can take its frames.
+    /// Returns its number; `None` if there is none.
+    fn take_absent_block(&mut self) -> Option<usize> {
         let block = (0..BLOCKS).find(|&block| self.absent & block_mask(block) == block_mask(block))?;
         self.absent &= !block_mask(block);
-        let start = self.frame_at(block * BLOCK_FRAMES);
-        Some(Opening { arena: self.mapping.start, start, block, is_small: self.small_blocks & (1 << block) != 0 })
+        Some(block)
     }
 
-    /// Makes a block idle that has been opened.
-    fn add_idle_block(&mut self, opened: &Opening) {
-        self.idle |= block_mask(opened.block);
-        if opened.is_small {
-            self.small_blocks |= 1 << opened.block;
+    /// Makes a block idle that was taken out.
+    fn add_idle_block(&mut self, block: usize, is_small: bool) {
+        self.idle |= block_mask(block);
+        if is_small {
+            self.small_blocks |= 1 << block;
+            let start = self.frame_at(block * BLOCK_FRAMES);
+            // SAFETY: the block is mapped, and isn't in use. With one small page present, further faults in it stay small.
+            unsafe {
+                start.write_volatile(0);
+                advise_huge(start, HUGE_PAGE_BYTES, true);
+            }
         }
     }
 
@@ -163,30 +169,6 @@ impl Arena {
 
 fn block_mask(block: usize) -> u128 {
     0xff << (block * BLOCK_FRAMES)
-}
-
-/// A block that is being opened; nothing else can take its frames, which are neither idle nor absent. Touching a huge
-/// page may take milliseconds, for which nobody else should have to wait.
-struct Opening {
-    arena: NonNull<u8>,
-    start: NonNull<u8>,
-    block: usize,
-    is_small: bool,
-}
-
-impl Opening {
-    fn run(&mut self, huge_pages: &HugePages) {
-        // SAFETY: the block is mapped, starts at a multiple of its size, and isn't in use; its arena isn't unmapped while
-        // some of its frames aren't absent.
-        unsafe {
-            if !self.is_small && !huge_pages.prepare(self.start, HUGE_PAGE_BYTES) {
-                self.is_small = true;
-                // With one small page present, further faults in the block stay small.
-                self.start.write_volatile(0);
-                advise_huge(self.start, HUGE_PAGE_BYTES, true);
-            }
-        }
-    }
 }
 
 /// Frames of one block that are being released to the system; until they are marked absent, nothing else can take them.
@@ -247,20 +229,33 @@ impl Arenas {
         if let Some(frame) = arenas.values_mut().find_map(Arena::take_hole) {
             return Ok(frame);
         }
-        let mut opening = match arenas.values_mut().find_map(Arena::take_absent_block) {
-            Some(opening) => opening,
+        self.open_block(&mut arenas)
+    }
+
+    /// Makes a whole absent block idle, and takes one of its frames.
+    #[cold]
+    fn open_block(&self, arenas: &mut MutexGuard<'_, BTreeMap<usize, Arena>>) -> Result<NonNull<u8>> {
+        let of_known = arenas.iter_mut().find_map(|(&start, arena)| Some((start, arena.take_absent_block()?)));
+        let (arena_start, block) = match of_known {
+            Some(found) => found,
             None => {
                 let mut arena = Arena::new()?;
-                let opening = arena.take_absent_block().expect("a new arena is absent");
-                arenas.insert(arena.mapping.start.addr().get(), arena);
-                opening
+                let block = arena.take_absent_block().expect("a new arena is absent");
+                let start = arena.mapping.start.addr().get();
+                arenas.insert(start, arena);
+                (start, block)
             }
         };
-        drop(arenas);
-        opening.run(&self.huge_pages);
-        let mut arenas = self.by_start.lock();
-        let arena = arenas.get_mut(&opening.arena.addr().get()).expect("an arena with a block on its way stays mapped");
-        arena.add_idle_block(&opening);
+        let start = arenas[&arena_start].frame_at(block * BLOCK_FRAMES);
+        // SAFETY: the block is mapped, starts at a multiple of its size, and isn't in use. Its arena isn't unmapped while
+        // some of its frames aren't absent.
+        let (is_huge, probe) = unsafe { self.huge_pages.advise(start, HUGE_PAGE_BYTES) };
+        if let Some(probe) = probe {
+            // Nobody else should have to wait for it. At most one other block is being carved up meanwhile.
+            MutexGuard::unlocked(arenas, || probe.run(&self.huge_pages));
+        }
+        let arena = arenas.get_mut(&arena_start).expect("an arena with a block on its way stays mapped");
+        arena.add_idle_block(block, !is_huge);
         self.idle_frames.fetch_add(BLOCK_FRAMES as u64 - 1, Relaxed);
         Ok(arena.take_idle())
     }
@@ -330,6 +325,29 @@ mod tests {
     fn is_filled(frame: NonNull<u8>, byte: u8) -> bool {
         // SAFETY: as above, and written before.
         unsafe { std::slice::from_raw_parts(frame.as_ptr(), LOOKED_AT) }.iter().all(|&found| found == byte)
+    }
+
+    #[test]
+    fn threads_that_allocate_and_free_leave_nothing() {
+        let arenas = Arenas::default();
+        std::thread::scope(|scope| {
+            for thread in 0..3u8 {
+                let arenas = &arenas;
+                scope.spawn(move || {
+                    for round in 0..if cfg!(miri) { 2 } else { 20 } {
+                        let frames: Vec<_> = (0..30).map(|_| arenas.allocate().unwrap()).collect();
+                        let byte = |index: usize| thread + index as u8 * 3;
+                        frames.iter().enumerate().for_each(|(index, &frame)| fill(frame, byte(index)));
+                        for (index, &frame) in frames.iter().enumerate() {
+                            assert!(is_filled(frame, byte(index)));
+                            arenas.free(frame, round * PAGE_BYTES as u64);
+                        }
+                    }
+                });
+            }
+        });
+        arenas.trim(0);
+        assert!(arenas.by_start.lock().is_empty() && arenas.idle_bytes() == 0);
     }
 
     #[test]

@@ -28,11 +28,10 @@ use crate::system_memory::{advise_huge, thread_time};
 /// Memory that comes in small pages at first: a query that needs no more never pays for a probe.
 const SMALL_BYTES: u64 = 8 << 20;
 
-/// Memory in small pages after a first slow probe: one touch of 5 ms among pages that take 90. What the host hasn't taken
-/// back is handed out first, so a second probe that comes soon is slow, too. In a virtual machine that returns free
-/// memory, first runs of TPC-H's queries at scale factor 10 take 0.94 of the time with a step of 128 MiB that they take
-/// with one of 32, and 0.98 of that with this step while other threads don't wait for the probe; second runs, which keep a
-/// gigabyte of pages, 0.90, and 0.97 of that.
+/// Memory in small pages after a first slow probe: one touch of 5 ms among pages that take 90. What the host hasn't
+/// taken back is handed out first, so a second probe that comes soon is slow, too. TPC-H's queries at scale factor 10 in
+/// a virtual machine that returns free memory, times with this step as a share of those with 128 MiB: first run 0.98,
+/// second 0.97; those with 128 as a share of those with 32: 0.94 and 0.90.
 const SLOW_STEP_BYTES: u64 = 256 << 20;
 
 /// The same after further ones.
@@ -108,33 +107,39 @@ impl HugePages {
         bytes: usize,
         touch: impl FnOnce(NonNull<u8>) -> Duration,
     ) -> bool {
-        let prepared = self.prepared_bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
+        // SAFETY: the caller's promise.
+        let (is_huge, probe) = unsafe { self.advise(start, bytes) };
+        if let Some(probe) = probe {
+            probe.finish(self, touch);
+        }
+        is_huge
+    }
+
+    /// Advises the system about a piece of memory; returns whether it uses huge pages, and the probe that is due. There
+    /// is one probe at a time.
+    ///
+    /// # Safety
+    /// As for [`prepare`](Self::prepare); the memory isn't in use before the probe is done.
+    pub(crate) unsafe fn advise(&self, start: NonNull<u8>, bytes: usize) -> (bool, Option<Probe>) {
+        let prepared_bytes = self.prepared_bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
         let probe_at = self.probe_at_bytes.load(Relaxed);
         let is_probe = bytes >= HUGE_PAGE_BYTES
-            && prepared >= probe_at
+            && prepared_bytes >= probe_at
             && self.probe_at_bytes.compare_exchange(probe_at, PROBING, Relaxed, Relaxed).is_ok();
         let is_huge = is_probe || self.fast_probes.load(Relaxed) > 0;
         // SAFETY: the caller's promise.
         unsafe { advise_huge(start, bytes, is_huge) };
-        if is_probe {
-            let is_fast = touch(start) <= SLOW_TOUCH;
-            self.note_probe(prepared, is_fast);
-            if !is_fast {
-                // SAFETY: the rest of the piece.
-                unsafe { advise_huge(start.add(HUGE_PAGE_BYTES), bytes - HUGE_PAGE_BYTES, false) };
-            }
-        }
-        is_huge
+        (is_huge, is_probe.then_some(Probe { start, bytes, prepared_bytes }))
     }
 
     /// Notes how the probe went that was due at about `prepared_bytes`.
     fn note_probe(&self, prepared_bytes: u64, is_fast: bool) {
         let step = if is_fast {
-            let before = self.fast_probes.fetch_add(1, Relaxed);
-            if before == FAST_PROBES_TO_FORGET {
+            let fast_probes = self.fast_probes.fetch_add(1, Relaxed) + 1;
+            if fast_probes == FAST_PROBES_TO_FORGET {
                 self.slow_step_bytes.store(SLOW_STEP_BYTES, Relaxed);
             }
-            if before < FAST_PROBES { 0 } else { FAST_STEP_BYTES }
+            if fast_probes <= FAST_PROBES { 0 } else { FAST_STEP_BYTES }
         } else {
             self.fast_probes.store(0, Relaxed);
             let step = self.slow_step_bytes.load(Relaxed);
@@ -142,6 +147,31 @@ impl HugePages {
             step
         };
         self.probe_at_bytes.store(prepared_bytes + step, Relaxed);
+    }
+}
+
+/// The first touch of a piece of memory, which may take milliseconds.
+#[must_use = "no other probe is made before this one is done"]
+pub(crate) struct Probe {
+    start: NonNull<u8>,
+    bytes: usize,
+    prepared_bytes: u64,
+}
+
+impl Probe {
+    /// Touches the memory, and notes how long it took.
+    pub(crate) fn run(self, pages: &HugePages) {
+        // SAFETY: the memory isn't in use, as was promised when the probe was made.
+        self.finish(pages, |block| unsafe { touch(block) });
+    }
+
+    fn finish(self, pages: &HugePages, touch: impl FnOnce(NonNull<u8>) -> Duration) {
+        let is_fast = touch(self.start) <= SLOW_TOUCH;
+        pages.note_probe(self.prepared_bytes, is_fast);
+        if !is_fast {
+            // SAFETY: the rest of the piece, which was promised to be mapped.
+            unsafe { advise_huge(self.start.add(HUGE_PAGE_BYTES), self.bytes - HUGE_PAGE_BYTES, false) };
+        }
     }
 }
 
@@ -169,7 +199,7 @@ mod tests {
             (pages.probe_at_bytes.load(Relaxed) - at) >> 20
         };
         assert_eq!([false; 4].map(step_after), [256, 512, 1024, 1024]);
-        assert!((0..FAST_PROBES_TO_FORGET).all(|_| step_after(true) == 0));
+        assert!((1..FAST_PROBES_TO_FORGET).all(|_| step_after(true) == 0));
         assert_eq!(step_after(false), 1024, "a few fast probes don't make slow ones forgotten");
         assert!((0..FAST_PROBES).all(|_| step_after(true) == 0));
         assert_eq!([true, true, false, false, true, false].map(step_after), [8, 8, 256, 512, 0, 1024]);

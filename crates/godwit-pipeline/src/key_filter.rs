@@ -29,10 +29,10 @@ const BLOOM_BYTES_MAX: u64 = 16 << 20;
 const BITS_ALWAYS: u128 = 1 << 21;
 /// Otherwise the maximum number of bits per key: as many as its hash-table entry has.
 const BITS_PER_KEY_MAX: u128 = 64;
-/// More for each key, as long as they stay in a last-level cache: a lookup takes a third of the instructions of one in a
-/// Bloom filter, and where keys come in order, as those of a fact table's rows often do, it hardly ever misses a cache.
-/// TPC-H's Q4 and Q5 at scale factor 10, which filter the lines of one order in 30, take 0.70 and 0.76 of the time when
-/// warm.
+/// More for each key instead of a Bloom filter, as long as they stay in a last-level cache and memory is plentiful: a
+/// lookup takes a third of the instructions, and where keys come in order, as those of a fact table's rows often do, it
+/// hardly ever misses a cache. TPC-H's Q4 and Q5 at scale factor 10, which filter the lines of one order in 30, take 0.70
+/// and 0.76 of the time when warm.
 const SPARSE_BITS_PER_KEY_MAX: u128 = 256;
 /// Maximum size of such a bit vector: that of a Bloom filter.
 const SPARSE_BITS_MAX: u128 = BLOOM_BYTES_MAX as u128 * 8;
@@ -267,15 +267,20 @@ impl KeySet {
     /// The best set for about `keys` keys, which are in `range` if they are integers. `None` if it would be too large
     /// to be useful, or memory is short.
     pub fn for_keys(range: Option<ValueRange>, keys: u64, memory: &BufferManager) -> Option<KeySet> {
-        Self::bits(range, keys, memory).or_else(|| Self::bloom(keys, memory))
+        let is_plenty = memory.available_bytes() >= memory.memory_limit() / 2;
+        let sparse_max = (SPARSE_BITS_PER_KEY_MAX * keys as u128).min(SPARSE_BITS_MAX);
+        let bits_max = if is_plenty { sparse_max.max(dense_bits_max(keys)) } else { dense_bits_max(keys) };
+        Self::bits_up_to(bits_max, range, keys, memory).or_else(|| Self::bloom(keys, memory))
     }
 
     /// A bit vector, if `range` is dense enough for `keys` keys.
     pub fn bits(range: Option<ValueRange>, keys: u64, memory: &BufferManager) -> Option<KeySet> {
+        Self::bits_up_to(dense_bits_max(keys), range, keys, memory)
+    }
+
+    fn bits_up_to(bits_max: u128, range: Option<ValueRange>, keys: u64, memory: &BufferManager) -> Option<KeySet> {
         let range = range?;
         let bits = range.count();
-        let sparse_max = (SPARSE_BITS_PER_KEY_MAX * keys as u128).min(SPARSE_BITS_MAX);
-        let bits_max = BITS_ALWAYS.max(sparse_max).max(BITS_PER_KEY_MAX * keys as u128).min(BITS_MAX);
         if range.min > range.max || bits > bits_max.min(memory.memory_limit() as u128 * 8 / MEMORY_SHARE as u128) {
             return None;
         }
@@ -377,6 +382,11 @@ impl KeySet {
         };
         format!("{kind}, {}", godwit_common::format_bytes(self.bytes()))
     }
+}
+
+/// The maximum number of bits of a vector that is dense enough for `keys` keys.
+fn dense_bits_max(keys: u64) -> u128 {
+    BITS_ALWAYS.max(BITS_PER_KEY_MAX * keys as u128).min(BITS_MAX)
 }
 
 /// Word and bits of a hash. The word comes from the middle of the hash, the bits from the low 24: neither decides the

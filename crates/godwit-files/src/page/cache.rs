@@ -5,8 +5,8 @@
 //! touched yet. So every page is kept when it is read for the second time. On first reading, while there is plenty of
 //! memory, four kinds are kept: pages of which a sample is read (the scan will follow), pages of slow codecs,
 //! dictionaries (most come along with [those of earlier row groups](super::dictionaries), and wait here), and
-//! [a few](KEPT_AT_ONCE_ONE_IN) of the others. Pages of local files that are copied rather than decompressed are
-//! [never](Keeping::Never) kept. A single pass over a large file costs little and evicts nothing. The pool drops cached
+//! [a few](KEPT_AT_ONCE_ONE_IN) of the others. Pages of local files that are copied when they are decompressed, as most
+//! pages of dictionary codes are, are [never](Keeping::Never) kept. A single pass over a large file costs little and evicts nothing. The pool drops cached
 //! pages before it spills anything.
 
 use std::collections::BTreeMap;
@@ -28,9 +28,9 @@ const PAGE_BYTES_MIN: usize = 32 * 1024;
 const PAGE_SHARE_MIN: u64 = 16;
 
 /// Sampling step: one in this many groups of pages of fast codecs is kept on its first reading. TPC-H's queries from
-/// Snappy at scale factor 10, in new processes that run a query three times: with one in five, first runs take 0.96 of the
-/// time that they take with one in three, second ones 1.1, third ones the same. Keeping some of the others on a third
-/// reading only made first and second runs no faster than that, and third ones take 1.7 times as long.
+/// Snappy at scale factor 10, in new processes that run a query three times: with one in five, first runs take 0.96 of
+/// the time that they take with one in three, second ones 1.1, third ones the same. Keeping the rest on the second and the
+/// third reading made second runs no faster than with one in three, and third ones take 1.7 times as long.
 const KEPT_AT_ONCE_ONE_IN: usize = 5;
 
 /// Pages of a group, which are neighbours: the second reading finds several in a row that weren't kept, and can
@@ -63,7 +63,9 @@ enum Entry {
 /// When a page is kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Keeping {
-    /// Never: reading it again, from the system's cache, takes less than touching memory for it.
+    /// Never: copying it from the system's cache takes less than touching memory for it. TPC-H's queries at scale factor
+    /// 10: with such pages kept as others are, first runs take 1.02 to 1.03 of the time, second ones 1.04, third ones
+    /// 0.97.
     Never,
     /// On its second reading, or on its first one if the group of its place is in the sample.
     Sampled(PagePlace),
@@ -72,13 +74,13 @@ pub(super) enum Keeping {
 }
 
 impl Keeping {
-    /// Returns when a page is kept that may be kept for its place. A page that is hardly any smaller compressed, as most
-    /// pages of codes are, is copied when it is decompressed, which takes a twentieth of the time of touching new memory
-    /// for it. TPC-H's queries at scale factor 10: with such pages kept as others are, first runs take 1.02 to 1.03 of
-    /// the time, second ones 1.04, third ones 0.97.
-    pub(super) fn sampled(place: PagePlace, header: &PageHeader, is_remote: bool) -> Self {
-        let is_copied = header.compressed_bytes > header.uncompressed_bytes / 16 * 15;
-        if is_copied && !is_remote { Keeping::Never } else { Keeping::Sampled(place) }
+    /// Decides when a page is kept that is read at `place`; `at_once` if that is wanted on its first reading.
+    pub(super) fn of(place: PagePlace, at_once: bool, is_copied: bool) -> Self {
+        match (is_copied, at_once) {
+            (true, _) => Keeping::Never,
+            (false, true) => Keeping::AtOnce,
+            (false, false) => Keeping::Sampled(place),
+        }
     }
 }
 
@@ -173,7 +175,7 @@ impl PageCache {
         memory: &BufferManager,
     ) -> Result<Option<UnfilledPage>> {
         let is_usual = |bytes: usize| bytes >= PAGE_BYTES_MIN && bytes as u64 <= memory.memory_limit() / PAGE_SHARE_MIN;
-        if matches!(keeping, Keeping::Never) || !is_usual(header.uncompressed_bytes) {
+        if !is_usual(header.uncompressed_bytes) {
             return Ok(None);
         }
         let is_first = match self.pages.lock().entry(offset) {
@@ -185,12 +187,14 @@ impl PageCache {
             btree_map::Entry::Occupied(_) => false,
         };
         let is_plenty = || memory.available_bytes() >= memory.memory_limit() / 2;
-        let is_kept_at_once = || match keeping {
+        let is_kept = match keeping {
             Keeping::Never => false,
-            Keeping::AtOnce => is_plenty(),
-            Keeping::Sampled(place) => place.group(offset).is_multiple_of(KEPT_AT_ONCE_ONE_IN) && is_plenty(),
+            Keeping::AtOnce => !is_first || is_plenty(),
+            Keeping::Sampled(place) => {
+                !is_first || place.group(offset).is_multiple_of(KEPT_AT_ONCE_ONE_IN) && is_plenty()
+            }
         };
-        if is_first && !is_kept_at_once() {
+        if !is_kept {
             return Ok(None);
         }
         memory.room_to_cache(header.uncompressed_bytes, MemoryTag::Reader)
@@ -248,16 +252,15 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_are_copied_are_kept_of_remote_files_only() {
+    fn pages_are_kept_on_their_second_reading_or_at_once_or_never() {
         let (cache, memory) = (PageCache::default(), memory());
-        let is_kept = |offset: u64, compressed_bytes: usize, is_remote: bool| {
-            let header = PageHeader { compressed_bytes, ..header() };
-            let keeping = Keeping::sampled(PagePlace::Chunk { start: 0, index: KEPT_TOGETHER }, &header, is_remote);
-            [(); 3].map(|()| cache.room(offset, &header, keeping, &memory).unwrap().is_some())
+        let is_kept = |offset: u64, at_once: bool, is_copied: bool| {
+            let keeping = Keeping::of(PagePlace::Chunk { start: 0, index: KEPT_TOGETHER }, at_once, is_copied);
+            [(); 3].map(|()| cache.room(offset, &header(), keeping, &memory).unwrap().is_some())
         };
-        assert_eq!(is_kept(0, BYTES, false), [false; 3]);
-        assert_eq!(is_kept(1, BYTES, true), [false, true, true]);
-        assert_eq!(is_kept(2, BYTES / 8 * 7, false), [false, true, true]);
+        assert_eq!(is_kept(0, false, false), [false, true, true]);
+        assert_eq!(is_kept(1, true, false), [true; 3]);
+        assert_eq!(is_kept(2, true, true), [false; 3]);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use godwit_vector::kernels::snappy::decompress_together;
 use lz4_flex::frame::FrameDecoder;
 use parquet::basic::Compression;
 
-use super::PAGES_TOGETHER;
+use super::{PAGES_TOGETHER, PageHeader};
+use crate::config::LARGE_PAGE_BYTES;
 
 /// The codec of a column chunk, with its state between pages.
 pub(crate) enum Codec {
@@ -65,20 +66,35 @@ impl Codec {
         }
     }
 
+    /// Returns true if decompressing a page is hardly more than copying it into a buffer that is there already. A page that
+    /// is hardly any smaller compressed, as most pages of dictionary codes are, consists of a few long literals, which
+    /// takes a twentieth of the time of touching new memory for it.
+    pub(crate) fn copies(&self, header: &PageHeader) -> bool {
+        let is_fast = match self {
+            Codec::Snappy(_) | Codec::Lz4Raw | Codec::Lz4Hadoop | Codec::Lz4Frame => true,
+            // Without a codec, everything would be read again, and texts be checked again.
+            Codec::None | Codec::Gzip | Codec::Brotli | Codec::Zstd(_) => false,
+        };
+        is_fast
+            && header.uncompressed_bytes < LARGE_PAGE_BYTES
+            && header.compressed_bytes > header.uncompressed_bytes / 16 * 15
+    }
+
     /// Decompresses two or three pages at once, each into all of its output; `None` if one of them is invalid.
     /// [`decompress`](Self::decompress) tells which, and why.
     pub(crate) fn decompress_together(&self, inputs: &[&[u8]], outputs: Vec<&mut [u8]>) -> Option<()> {
         assert!(matches!(self, Codec::Snappy(_)), "only blocks of Snappy are faster together");
         assert_eq!(inputs.len(), outputs.len(), "each page has its room");
-        fn of<const PAGES: usize>(inputs: &[&[u8]], outputs: Vec<&mut [u8]>) -> Option<()> {
+        fn exactly<const PAGES: usize>(inputs: &[&[u8]], outputs: Vec<&mut [u8]>) -> Option<()> {
             let (Ok(inputs), Ok(outputs)) = (inputs.try_into(), outputs.try_into()) else {
                 unreachable!("the number of pages was looked at")
             };
             decompress_together::<PAGES>(inputs, outputs)
         }
+        const { assert!(PAGES_TOGETHER == 3, "there is an arm for each number of pages") };
         match inputs.len() {
-            2 => of::<2>(inputs, outputs),
-            PAGES_TOGETHER => of::<PAGES_TOGETHER>(inputs, outputs),
+            2 => exactly::<2>(inputs, outputs),
+            PAGES_TOGETHER => exactly::<PAGES_TOGETHER>(inputs, outputs),
             pages => unreachable!("{pages} pages are never decompressed together"),
         }
     }
@@ -182,4 +198,24 @@ fn lz4_hadoop(mut input: &[u8], output: &mut [u8]) -> Option<usize> {
         input = rest;
     }
     Some(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::header::{PageKind, ValueEncoding};
+
+    #[test]
+    fn pages_that_are_hardly_smaller_are_copied_by_fast_codecs() {
+        let copies = |compression, uncompressed_bytes, compressed_bytes| {
+            let (kind, encoding) = (PageKind::DataV1, ValueEncoding::Plain);
+            let header = PageHeader { kind, values: 1, encoding, compressed_bytes, uncompressed_bytes };
+            Codec::new(compression).unwrap().copies(&header)
+        };
+        assert!(copies(Compression::SNAPPY, 100_000, 99_000) && copies(Compression::LZ4_RAW, 100_000, 99_000));
+        assert!(!copies(Compression::SNAPPY, 100_000, 90_000), "it is compressed");
+        assert!(!copies(Compression::SNAPPY, LARGE_PAGE_BYTES, LARGE_PAGE_BYTES), "no buffer is reused for it");
+        assert!(!copies(Compression::ZSTD(Default::default()), 100_000, 99_000), "slow even so");
+        assert!(!copies(Compression::UNCOMPRESSED, 100_000, 100_000));
+    }
 }

@@ -42,18 +42,26 @@ impl PageReader {
     /// to the cache. `None` if that isn't possible, or not worth it.
     pub(super) fn dictionary_with_later(&mut self, header: PageHeader, header_bytes: usize) -> Result<Option<Page>> {
         let places = std::mem::take(&mut self.dictionaries_ahead);
-        let is_worth_it = header.uncompressed_bytes >= DICTIONARY_BYTES_MIN && header.is_compressed();
-        if places.is_empty() || !is_worth_it || !self.reads_ahead() || self.is_cached(self.chunk.start) {
+        if places.is_empty()
+            || !self.is_worth_company(&header)
+            || !self.reads_ahead()
+            || self.is_cached(self.chunk.start)
+        {
             return Ok(None);
         }
         // The others are about as long.
-        let fitting = (TOGETHER_BYTES_MAX / header.uncompressed_bytes).saturating_sub(1);
+        let fitting = (TOGETHER_BYTES_MAX / header.uncompressed_bytes).saturating_sub(1).min(DICTIONARIES_AHEAD);
         let places = places.into_iter().filter(|place| !self.is_cached(place.start)).take(fitting);
         let later: Vec<_> = places.map_while(|place| self.later_dictionary(place)).collect();
         if later.is_empty() {
             return Ok(None);
         }
         self.dictionaries_together(header, header_bytes, &later)
+    }
+
+    /// Returns true if decompressing a dictionary along with others pays off.
+    fn is_worth_company(&self, header: &PageHeader) -> bool {
+        header.uncompressed_bytes >= DICTIONARY_BYTES_MIN && header.is_compressed() && !self.codec.copies(header)
     }
 
     /// Reads a dictionary page of a later row group; `None` if it can't be read now, or is no usual one. Whoever needs
@@ -68,8 +76,7 @@ impl PageReader {
         self.file.read_at(&mut bytes, place.start).ok()?;
         let (header, header_bytes) = PageHeader::parse(&bytes).ok()??;
         let is_usual = header.kind == PageKind::Dictionary
-            && header.is_compressed()
-            && header.uncompressed_bytes >= DICTIONARY_BYTES_MIN
+            && self.is_worth_company(&header)
             && header_bytes.checked_add(header.compressed_bytes)? <= length;
         is_usual.then_some(LaterDictionary { offset: place.start, bytes, header, header_bytes, _memory: memory })
     }

@@ -470,12 +470,9 @@ impl PageReader {
         let place = index.map_or(PagePlace::Unknown, |index| PagePlace::Chunk { start: chunk.start, index });
         // Samples of further columns need room, too.
         let is_sampled = *keeps_pages && cache.available_bytes() >= cache.memory_limit() / 4 * 3;
-        let keeping = match Keeping::sampled(place, header, file.is_remote()) {
-            Keeping::Sampled(_) if is_sampled || header.kind == PageKind::Dictionary || codec.is_slow() => {
-                Keeping::AtOnce
-            }
-            keeping => keeping,
-        };
+        let at_once = is_sampled || header.kind == PageKind::Dictionary || codec.is_slow();
+        let is_copied = codec.copies(header) && !file.is_remote();
+        let keeping = Keeping::of(place, at_once, is_copied);
         match file.pages().room(offset, header, keeping, cache)? {
             Some(room) => Ok(PageRoom::Cached(room)),
             None => PageRoom::new(header.uncompressed_bytes, &mut self.spare, &self.memory)
@@ -518,9 +515,9 @@ fn decompress(codec: &mut Codec, header: &PageHeader, stored: &[u8], target: &mu
 }
 
 /// Returns true if pages may be decompressed together. Alone, each may be as large as it likes.
-fn may_be_together<'a>(headers: impl Iterator<Item = &'a PageHeader> + Clone) -> bool {
+fn may_be_together<'a>(mut headers: impl Iterator<Item = &'a PageHeader> + Clone) -> bool {
     let bytes = headers.clone().fold(0, |bytes: usize, header| bytes.saturating_add(header.uncompressed_bytes));
-    bytes <= TOGETHER_BYTES_MAX && headers.into_iter().all(PageHeader::is_compressed)
+    bytes <= TOGETHER_BYTES_MAX && headers.all(PageHeader::is_compressed)
 }
 
 /// Decompresses two or three pages at once, each into all of its room; `None` if one of them can't be.

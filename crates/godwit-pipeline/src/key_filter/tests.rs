@@ -72,11 +72,14 @@ proptest! {
 
 #[test]
 fn a_bit_vector_may_be_sparse_where_it_is_small() {
-    let is_made =
-        |bits: i128, keys: u64| KeySet::bits(Some(ValueRange { min: 1, max: bits }), keys, &memory()).is_some();
-    assert!(is_made(1 << 21, 1), "that many are always allowed");
-    assert!(is_made(20_000_000, 100_000) && !is_made(20_000_000, 70_000), "256 for each key");
-    assert!(is_made(1 << 27, 1 << 20) && !is_made(1 << 28, 1 << 21), "16 MiB");
+    let (memory, range) = (memory(), |bits: i128| Some(ValueRange { min: 1, max: bits }));
+    let is_exact = |bits: i128, keys: u64| KeySet::for_keys(range(bits), keys, &memory).unwrap().is_exact();
+    assert!(is_exact(1 << 21, 1), "that many are always allowed");
+    assert!(is_exact(20_000_000, 100_000) && !is_exact(20_000_000, 70_000), "256 for each key");
+    assert!(is_exact(1 << 27, 1 << 20) && !is_exact(1 << 28, 1 << 21), "16 MiB");
+    assert!(KeySet::bits(range(20_000_000), 100_000, &memory).is_none(), "it is no Bloom filter's alternative");
+    let _others = memory.reserve(200 << 20, MemoryTag::HashTable).unwrap();
+    assert!(!is_exact(20_000_000, 100_000), "memory is short");
 }
 
 #[test]
