@@ -22,8 +22,8 @@ pub(crate) struct PartBounds {
 
 impl PartBounds {
     fn new(mins: &ArrayRef, maxes: &ArrayRef, nulls: &UInt64Array, rows: Vec<u64>) -> Self {
-        // NaN isn't part of bounds but sorts after all numbers, so there is no upper bound. Writers that didn't know this
-        // have it as a lower one, which says nothing.
+        // NaN isn't part of bounds but sorts after all numbers, so there is no upper bound. Writers that didn't know
+        // this have it as a lower one, which says nothing.
         let is_float = matches!(maxes.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64);
         let maxes = if is_float { Vec::new() } else { values_of(maxes).unwrap_or_default() };
         let mut mins = values_of(mins).unwrap_or_default();

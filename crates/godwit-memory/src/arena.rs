@@ -130,7 +130,8 @@ impl Arena {
         if is_small {
             self.small_blocks |= 1 << block;
             let start = self.frame_at(block * BLOCK_FRAMES);
-            // SAFETY: the block is mapped, and isn't in use. With one small page present, further faults in it stay small.
+            // SAFETY: the block is mapped, and isn't in use. With one small page present, further faults in it stay
+            // small.
             unsafe {
                 start.write_volatile(0);
                 advise_huge(start, HUGE_PAGE_BYTES, true);
@@ -247,8 +248,8 @@ impl Arenas {
             }
         };
         let start = arenas[&arena_start].frame_at(block * BLOCK_FRAMES);
-        // SAFETY: the block is mapped, starts at a multiple of its size, and isn't in use. Its arena isn't unmapped while
-        // some of its frames aren't absent.
+        // SAFETY: the block is mapped, starts at a multiple of its size, and isn't in use. Its arena isn't unmapped
+        // while some of its frames aren't absent.
         let (is_huge, probe) = unsafe { self.huge_pages.advise(start, HUGE_PAGE_BYTES) };
         if let Some(probe) = probe {
             // Nobody else should have to wait for it. At most one other block is being carved up meanwhile.

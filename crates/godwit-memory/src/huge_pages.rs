@@ -11,8 +11,8 @@
 //!     └────[slow: the next step doubles]──┘
 //! ```
 //!
-//! The kernel hands out what was freed last first, so memory that the host hasn't taken back ends at some block, and all
-//! later ones are slow: each of them would cost as much as eight fast ones save. Time is that of the thread, which
+//! The kernel hands out what was freed last first, so memory that the host hasn't taken back ends at some block, and
+//! all later ones are slow: each of them would cost as much as eight fast ones save. Time is that of the thread, which
 //! doesn't count when it was interrupted.
 //!
 //! Larger mappings, such as hash tables, are treated alike, with one probe in 8 MiB at most, since one thread makes
@@ -29,16 +29,16 @@ use crate::system_memory::{advise_huge, thread_time};
 const SMALL_BYTES: u64 = 8 << 20;
 
 /// Memory in small pages after a first slow probe: one touch of 5 ms among pages that take 90. What the host hasn't
-/// taken back is handed out first, so a second probe that comes soon is slow, too. TPC-H's queries at scale factor 10 in
-/// a virtual machine that returns free memory, times with this step as a share of those with 128 MiB: first run 0.98,
-/// second 0.97; those with 128 as a share of those with 32: 0.94 and 0.90.
+/// taken back is handed out first, so a second probe that comes soon is slow, too. TPC-H's queries at scale factor 10
+/// in a virtual machine that returns free memory, times with this step as a share of those with 128 MiB: first run
+/// 0.98, second 0.97; those with 128 as a share of those with 32: 0.94 and 0.90.
 const SLOW_STEP_BYTES: u64 = 256 << 20;
 
 /// The same after further ones.
 const SLOW_STEP_BYTES_MAX: u64 = 1 << 30;
 
-/// Fast probes in a row after which slow ones are forgotten: they have saved as much as two slow ones cost. A few of them
-/// come from memory that was freed a moment ago.
+/// Fast probes in a row after which slow ones are forgotten: they have saved as much as two slow ones cost. A few of
+/// them come from memory that was freed a moment ago.
 const FAST_PROBES_TO_FORGET: u64 = 16;
 
 /// Fast probes in a row, one per block, before they become rarer.

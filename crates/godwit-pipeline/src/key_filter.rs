@@ -31,8 +31,8 @@ const BITS_ALWAYS: u128 = 1 << 21;
 const BITS_PER_KEY_MAX: u128 = 64;
 /// More for each key instead of a Bloom filter, as long as they stay in a last-level cache and memory is plentiful: a
 /// lookup takes a third of the instructions, and where keys come in order, as those of a fact table's rows often do, it
-/// hardly ever misses a cache. TPC-H's Q4 and Q5 at scale factor 10, which filter the lines of one order in 30, take 0.70
-/// and 0.76 of the time when warm.
+/// hardly ever misses a cache. TPC-H's Q4 and Q5 at scale factor 10, which filter the lines of one order in 30, take
+/// 0.70 and 0.76 of the time when warm.
 const SPARSE_BITS_PER_KEY_MAX: u128 = 256;
 /// Maximum size of such a bit vector: that of a Bloom filter.
 const SPARSE_BITS_MAX: u128 = BLOOM_BYTES_MAX as u128 * 8;

@@ -5,9 +5,9 @@
 //! touched yet. So every page is kept when it is read for the second time. On first reading, while there is plenty of
 //! memory, four kinds are kept: pages of which a sample is read (the scan will follow), pages of slow codecs,
 //! dictionaries (most come along with [those of earlier row groups](super::dictionaries), and wait here), and
-//! [a few](KEPT_AT_ONCE_ONE_IN) of the others. Pages of local files that are copied when they are decompressed, as most
-//! pages of dictionary codes are, are [never](Keeping::Never) kept. A single pass over a large file costs little and evicts nothing. The pool drops cached
-//! pages before it spills anything.
+//! [a few](KEPT_AT_ONCE_ONE_IN) of the others. Pages of local files that are copied when they are decompressed, as
+//! most pages of dictionary codes are, are [never](Keeping::Never) kept. A single pass over a large file costs little
+//! and evicts nothing. The pool drops cached pages before it spills anything.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map;
@@ -29,8 +29,8 @@ const PAGE_SHARE_MIN: u64 = 16;
 
 /// Sampling step: one in this many groups of pages of fast codecs is kept on its first reading. TPC-H's queries from
 /// Snappy at scale factor 10, in new processes that run a query three times: with one in five, first runs take 0.96 of
-/// the time that they take with one in three, second ones 1.1, third ones the same. Keeping the rest on the second and the
-/// third reading made second runs no faster than with one in three, and third ones take 1.7 times as long.
+/// the time that they take with one in three, second ones 1.1, third ones the same. Keeping the rest on the second and
+/// the third reading made second runs no faster than with one in three, and third ones take 1.7 times as long.
 const KEPT_AT_ONCE_ONE_IN: usize = 5;
 
 /// Pages of a group, which are neighbours: the second reading finds several in a row that weren't kept, and can
@@ -63,9 +63,9 @@ enum Entry {
 /// When a page is kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Keeping {
-    /// Never: copying it from the system's cache takes less than touching memory for it. TPC-H's queries at scale factor
-    /// 10: with such pages kept as others are, first runs take 1.02 to 1.03 of the time, second ones 1.04, third ones
-    /// 0.97.
+    /// Never: copying it from the system's cache takes less than touching memory for it. TPC-H's queries at scale
+    /// factor 10: with such pages kept as others are, first runs take 1.02 to 1.03 of the time, second ones 1.04, third
+    /// ones 0.97.
     Never,
     /// On its second reading, or on its first one if the group of its place is in the sample.
     Sampled(PagePlace),
@@ -165,8 +165,8 @@ impl PageCache {
         is_cached && cached_bytes > 0 && cached_bytes >= (range.end - range.start) / 2
     }
 
-    /// Returns room for the page at `offset`, if it is to be kept now and there is memory to spare: plenty of it if this is
-    /// its first reading.
+    /// Returns room for the page at `offset`, if it is to be kept now and there is memory to spare: plenty of it if
+    /// this is its first reading.
     pub(super) fn room(
         &self,
         offset: u64,

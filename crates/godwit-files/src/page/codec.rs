@@ -66,9 +66,9 @@ impl Codec {
         }
     }
 
-    /// Returns true if decompressing a page is hardly more than copying it into a buffer that is there already. A page that
-    /// is hardly any smaller compressed, as most pages of dictionary codes are, consists of a few long literals, which
-    /// takes a twentieth of the time of touching new memory for it.
+    /// Returns true if decompressing a page is hardly more than copying it into a buffer that is there already. A page
+    /// that is hardly any smaller compressed, as most pages of dictionary codes are, consists of a few long literals,
+    /// which takes a twentieth of the time of touching new memory for it.
     pub(crate) fn copies(&self, header: &PageHeader) -> bool {
         let is_fast = match self {
             Codec::Snappy(_) | Codec::Lz4Raw | Codec::Lz4Hadoop | Codec::Lz4Frame => true,

@@ -94,7 +94,9 @@ impl Lowering {
         // For both sides: the keys, the value, the number; then the left columns.
         let left_columns = self.columns(as_of.left);
         let (right, renamed) = self.use_of(shared);
-        let of_right = |expr: &Expr| expr.clone().map_columns(&|column| renamed[&column]);
+        // Columns that an expression itself makes stay.
+        let rename = |column| renamed.get(&column).copied().unwrap_or(column);
+        let of_right = |expr: &Expr| expr.clone().map_columns(&rename);
         let mut left_values: Vec<Expr> = keys.iter().map(|key| key.probe.clone()).collect();
         let mut right_values: Vec<Expr> = keys.iter().map(|key| of_right(&key.build)).collect();
         left_values.push(as_of.left_value.clone());
