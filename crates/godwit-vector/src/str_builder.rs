@@ -2,9 +2,6 @@
 
 use crate::StrColumn;
 
-/// Bytes that are worth being reserved exactly: a mebibyte.
-const LONG_BYTES: usize = 1 << 20;
-
 /// Bytes of consecutive strings, and the end of each.
 #[derive(Debug, Clone, Default)]
 pub struct StrBuilder {
@@ -16,15 +13,6 @@ impl StrBuilder {
     /// Creates an empty builder with room for the ends of `strings` strings.
     pub fn with_capacity(strings: usize) -> Self {
         Self { bytes: Vec::new(), ends: Vec::with_capacity(strings) }
-    }
-
-    /// Makes room for strings of `bytes` bytes in all: exactly that much if they are long, since twice as much as before
-    /// would be a waste.
-    pub fn reserve(&mut self, bytes: usize) {
-        match bytes < LONG_BYTES {
-            true => self.bytes.reserve(bytes),
-            false => self.bytes.reserve_exact(bytes),
-        }
     }
 
     /// Appends a string.

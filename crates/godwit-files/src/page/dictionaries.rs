@@ -61,7 +61,7 @@ impl PageReader {
 
     /// Returns true if decompressing a dictionary along with others pays off.
     fn is_worth_company(&self, header: &PageHeader) -> bool {
-        header.uncompressed_bytes >= DICTIONARY_BYTES_MIN && header.is_compressed() && !self.codec.copies(header)
+        header.uncompressed_bytes >= DICTIONARY_BYTES_MIN && header.is_compressed() && !self.is_copied(header)
     }
 
     /// Reads a dictionary page of a later row group; `None` if it can't be read now, or is no usual one. Whoever needs

@@ -463,15 +463,20 @@ impl PageReader {
         Ok(Page::new(file, offset, header, room, first_row))
     }
 
+    /// Returns true if reading a page again, from the system's cache, is little more than copying it.
+    fn is_copied(&self, header: &PageHeader) -> bool {
+        self.codec.copies(header) && !self.file.is_remote()
+    }
+
     /// Returns room for the page at `offset`: in the cache if it is kept there. `index` is the number of a data page,
     /// where known.
     fn room(&mut self, offset: u64, index: Option<usize>, header: &PageHeader) -> Result<PageRoom> {
+        let is_copied = self.is_copied(header);
         let Self { file, chunk, codec, keeps_pages, cache, .. } = self;
         let place = index.map_or(PagePlace::Unknown, |index| PagePlace::Chunk { start: chunk.start, index });
         // Samples of further columns need room, too.
         let is_sampled = *keeps_pages && cache.available_bytes() >= cache.memory_limit() / 4 * 3;
         let at_once = is_sampled || header.kind == PageKind::Dictionary || codec.is_slow();
-        let is_copied = codec.copies(header) && !file.is_remote();
         let keeping = Keeping::of(place, at_once, is_copied);
         match file.pages().room(offset, header, keeping, cache)? {
             Some(room) => Ok(PageRoom::Cached(room)),

@@ -137,7 +137,7 @@ fn interpolate(
         let between = |(slot, way): (usize, f64)| {
             let (lower, upper) = (number(2 * slot), number(2 * slot + 1));
             // The distance to an infinity isn't a number.
-            if way == 0.0 { lower } else { lower + (upper - lower) * way }
+            if way == 0.0 || lower == upper { lower } else { lower + (upper - lower) * way }
         };
         let values = ways.enumerate().map(between);
         let flat = match ty.physical {

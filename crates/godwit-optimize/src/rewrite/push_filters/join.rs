@@ -194,11 +194,13 @@ fn settle_mark(join: &mut Join, above: &mut Vec<Expr>) -> Option<(ColumnId, Expr
     };
     join.conditions.extend(compare.iter().cloned());
     join.kind = if value { JoinKind::Semi } else { JoinKind::Anti };
-    let value = Expr::boolean(value);
-    let rest = std::mem::take(above).into_iter().filter(|expr| !is_mark(expr) && !is_not_mark(expr));
-    let rest = rest.map(|expr| expr.substitute(&|used| (used == mark).then(|| value.clone())));
+    // Both may be there: what contradicts the value becomes FALSE.
+    let is_settled = |expr: &Expr| if value { is_mark(expr) } else { is_not_mark(expr) };
+    let constant = Expr::boolean(value);
+    let rest = std::mem::take(above).into_iter().filter(|expr| !is_settled(expr));
+    let rest = rest.map(|expr| expr.substitute(&|used| (used == mark).then(|| constant.clone())));
     *above = rest.collect();
-    Some((mark, value))
+    Some((mark, constant))
 }
 
 /// Removes duplicates, treating `a = b` and `b = a` as the same.

@@ -167,6 +167,5 @@ impl Translation {
 fn append_strings(vector: &Vector, strings: &mut StrBuilder) {
     let flat = vector.to_flat();
     let column = flat.strings();
-    strings.reserve((0..vector.len()).map(|row| column.get(row).len()).sum());
     (0..vector.len()).for_each(|row| strings.push(if vector.is_valid(row) { column.get(row) } else { &[] }));
 }

@@ -26,7 +26,7 @@ use arrow_schema::Field;
 use godwit_common::{MemoryTag, Result};
 use godwit_encoding::{Encoder, EncodingChoice, PartContent, PartHeader, ROW_GROUP_ROWS};
 use godwit_memory::{BufferManager, Object, Reservation};
-use godwit_vector::{Data, Lists, PhysicalType, Vector};
+use godwit_vector::{Lists, PhysicalType, Vector};
 use parking_lot::Mutex;
 
 use super::{ColumnSummary, WINDOW_ROWS, stored_type, types};
@@ -183,7 +183,7 @@ impl LoadWorker {
             if self.rows == 0 {
                 self.group = load.next_group.fetch_add(1, Ordering::Relaxed);
             }
-            let taken = self.rows_that_fit(columns, from..rows.min(from + ROW_GROUP_ROWS - self.rows))?;
+            let taken = (rows - from).min(ROW_GROUP_ROWS - self.rows);
             for ((buffer, column), vector) in self.buffers.iter_mut().zip(&load.columns).zip(columns) {
                 buffer.append(column, &vector.slice(from, taken))?;
             }
@@ -198,41 +198,9 @@ impl LoadWorker {
         Ok(())
     }
 
-    /// Returns how many rows of a chunk the row group still takes, at least one, and reserves memory for their texts.
-    fn rows_that_fit(&mut self, columns: &[Vector], rows: Range<usize>) -> Result<usize> {
-        let texts: Vec<&Vector> = columns.iter().filter(|vector| vector.physical() == PhysicalType::Str).collect();
-        if texts.is_empty() {
-            return Ok(rows.len());
-        }
-        let bytes: usize = self.buffers.iter().map(ColumnBuffer::bytes).sum();
-        let room = usize::try_from(self.load.group_bytes_max).unwrap_or(usize::MAX).saturating_sub(bytes);
-        let (mut taken, mut taken_bytes) = (0, 0);
-        for row in rows {
-            let of_row: usize = texts.iter().map(|vector| text_bytes(vector, row)).sum();
-            if taken > 0 && taken_bytes + of_row > room {
-                break;
-            }
-            taken_bytes += of_row;
-            taken += 1;
-        }
-        self.reservation.resize(bytes + taken_bytes + self.open_bytes())?;
-        Ok(taken)
-    }
-
     fn open_bytes(&self) -> usize {
         let streams = self.output.streams.iter().chain(&self.output.spools);
         streams.map(StreamWriter::open_bytes).sum()
-    }
-
-    /// Reserves memory for the largest column's values a second and a third time: as they are compressed, and in the
-    /// body.
-    fn reserve_for_encoding(&mut self) -> Result<()> {
-        let (mut bytes, mut largest) = (self.open_bytes(), 0);
-        for of_column in self.buffers.iter().map(ColumnBuffer::bytes) {
-            bytes += of_column;
-            largest = largest.max(of_column);
-        }
-        self.reservation.resize(bytes + 2 * largest)
     }
 
     /// Encodes the buffered row group.
@@ -241,7 +209,6 @@ impl LoadWorker {
             return Ok(());
         }
         let load = self.load.clone();
-        self.reserve_for_encoding()?;
         let mut segments = Vec::with_capacity(load.columns.len());
         let output = &mut self.output;
         for (index, column) in load.columns.iter().enumerate() {
@@ -271,16 +238,6 @@ impl LoadWorker {
         load.outputs.lock().push(self.output);
         drop(self.memory);
         Ok(())
-    }
-}
-
-/// The bytes of a vector's text in a row; if it is NULL, those that the vector has there.
-fn text_bytes(vector: &Vector, row: usize) -> usize {
-    match vector.data() {
-        Data::Flat(flat) => flat.strings().get(row).len(),
-        Data::Constant(flat) => flat.strings().get(0).len(),
-        Data::Dictionary(_, dictionary) if dictionary.is_empty() => 0,
-        Data::Dictionary(codes, dictionary) => dictionary.values().strings().get(codes[row] as usize).len(),
     }
 }
 
