@@ -153,7 +153,13 @@ impl Display for GroupingElement {
             groups.join(", ")
         };
         match &self.kind {
-            GroupingElementKind::Expr(expr) => expr.fmt(f),
+            GroupingElementKind::Expr(expr) => {
+                let text = expr.to_string();
+                // A function of such a name, which only parentheses tell from grouping sets.
+                let is_call =
+                    |name: &&str| text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+                if ["rollup(", "cube("].iter().any(is_call) { write!(f, "({text})") } else { f.write_str(&text) }
+            }
             GroupingElementKind::Set(exprs) => InParens(exprs).fmt(f),
             GroupingElementKind::Rollup(sets) => write!(f, "ROLLUP ({})", groups(sets)),
             GroupingElementKind::Cube(sets) => write!(f, "CUBE ({})", groups(sets)),
