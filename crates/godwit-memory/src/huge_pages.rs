@@ -80,21 +80,16 @@ impl Default for HugePages {
 }
 
 impl HugePages {
-    /// Decides about untouched memory, and may touch the first byte of some blocks; returns whether the first one uses
-    /// huge pages.
+    /// Decides about untouched memory, and may touch the first byte of some blocks.
     ///
     /// # Safety
     /// The range is mapped for writing, starts at a multiple of [`HUGE_PAGE_BYTES`], is at least that large, and isn't
     /// in use.
-    pub(crate) unsafe fn prepare(&self, start: NonNull<u8>, bytes: usize) -> bool {
-        // SAFETY: each piece is in the range, and starts at a multiple of huge pages.
-        let prepare =
-            |at| unsafe { self.prepare_piece(start.add(at), PIECE_BYTES.min(bytes - at), |block| touch(block)) };
-        let is_huge = prepare(0);
-        for at in (PIECE_BYTES..bytes).step_by(PIECE_BYTES) {
-            prepare(at);
+    pub(crate) unsafe fn prepare(&self, start: NonNull<u8>, bytes: usize) {
+        for at in (0..bytes).step_by(PIECE_BYTES) {
+            // SAFETY: each piece is in the range, and starts at a multiple of huge pages.
+            unsafe { self.prepare_piece(start.add(at), PIECE_BYTES.min(bytes - at), |block| touch(block)) };
         }
-        is_huge
     }
 
     /// Decides about a piece of memory; `touch` returns the time of the first touch of a block.

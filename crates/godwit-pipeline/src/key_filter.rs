@@ -268,9 +268,9 @@ impl KeySet {
     /// to be useful, or memory is short.
     pub fn for_keys(range: Option<ValueRange>, keys: u64, memory: &BufferManager) -> Option<KeySet> {
         let is_plenty = memory.available_bytes() >= memory.memory_limit() / 2;
-        let sparse_max = (SPARSE_BITS_PER_KEY_MAX * keys as u128).min(SPARSE_BITS_MAX);
-        let bits_max = if is_plenty { sparse_max.max(dense_bits_max(keys)) } else { dense_bits_max(keys) };
-        Self::bits_up_to(bits_max, range, keys, memory).or_else(|| Self::bloom(keys, memory))
+        let sparse_max = if is_plenty { (SPARSE_BITS_PER_KEY_MAX * keys as u128).min(SPARSE_BITS_MAX) } else { 0 };
+        Self::bits_up_to(sparse_max.max(dense_bits_max(keys)), range, keys, memory)
+            .or_else(|| Self::bloom(keys, memory))
     }
 
     /// A bit vector, if `range` is dense enough for `keys` keys.

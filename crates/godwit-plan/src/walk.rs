@@ -2,6 +2,8 @@
 //!
 //! One place knows the children of each kind; searches for columns, subqueries or calls use it.
 
+use std::collections::HashMap;
+
 use crate::{
     AggregateCall, ColumnId, ColumnSet, Expr, ExprKind, Frame, FrameBound, Join, JoinKind, Node, NodeId, SortKey,
     Subquery, SubqueryKind, UnnestedList, Volatility, WindowCall, WindowTarget,
@@ -164,6 +166,13 @@ impl Expr {
             }
             part
         })
+    }
+
+    /// Returns the expression with other names of columns. Those without one, such as those that the expression itself
+    /// makes, stay.
+    #[must_use]
+    pub fn rename(self, names: &HashMap<ColumnId, ColumnId>) -> Expr {
+        self.map_columns(&|column| names.get(&column).copied().unwrap_or(column))
     }
 
     /// Replaces columns by the results of `value_of`. Plans of subqueries don't change: callers that substitute below a

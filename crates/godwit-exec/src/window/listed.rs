@@ -208,8 +208,7 @@ impl Listed {
         let is_float_column = matches!(self.call.arguments[0].output().physical, PhysicalType::F32 | PhysicalType::F64);
         let float = |value: i128| if is_float_column { float_of(value) } else { value as f64 };
         Some(Item::Number(match is_float {
-            true if way == 0.0 || lower == upper => ordered_float(float(lower)),
-            true => ordered_float(float(lower) + (float(upper) - float(lower)) * way),
+            true => ordered_float(crate::hash_aggregate::part_of_the_way(float(lower), float(upper), way)),
             // Half of an odd distance is rounded down, because the planner's type can't represent the half.
             false if way == 0.5 => lower + upper.wrapping_sub(lower) / 2,
             false => lower + (upper.wrapping_sub(lower) as f64 * way) as i128,

@@ -187,14 +187,12 @@ impl PageCache {
             btree_map::Entry::Occupied(_) => false,
         };
         let is_plenty = || memory.available_bytes() >= memory.memory_limit() / 2;
-        let is_kept = match keeping {
+        let is_wanted = match keeping {
             Keeping::Never => false,
-            Keeping::AtOnce => !is_first || is_plenty(),
-            Keeping::Sampled(place) => {
-                !is_first || place.group(offset).is_multiple_of(KEPT_AT_ONCE_ONE_IN) && is_plenty()
-            }
+            Keeping::AtOnce => true,
+            Keeping::Sampled(place) => !is_first || place.group(offset).is_multiple_of(KEPT_AT_ONCE_ONE_IN),
         };
-        if !is_kept {
+        if !is_wanted || is_first && !is_plenty() {
             return Ok(None);
         }
         memory.room_to_cache(header.uncompressed_bytes, MemoryTag::Reader)

@@ -100,11 +100,9 @@ fn conditions_of(used: &Use, conditions: &[Expr]) -> BTreeMap<ColumnId, Vec<Expr
     for condition in conditions.iter().filter(|condition| !condition.is_volatile() && !condition.has_subquery()) {
         let columns: Vec<ColumnId> = condition.columns().iter().collect();
         if let &[column] = &columns[..]
-            && let Some(&of_shared) = inner.get(&column)
+            && let Some(&column) = inner.get(&column)
         {
-            // Columns that the condition itself makes stay.
-            let rename = |id| if id == column { of_shared } else { id };
-            found.entry(of_shared).or_default().push(condition.clone().map_columns(&rename));
+            found.entry(column).or_default().push(condition.clone().rename(&inner));
         }
     }
     found

@@ -22,6 +22,7 @@ use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, StrColumn, Vector, n
 use self::deviations::Deviations;
 use self::grown::{Lists, Texts};
 use self::picks::Picks;
+pub(crate) use self::picks::part_of_the_way;
 use self::runs::Runs;
 use super::plan::CollectedSet;
 

@@ -112,6 +112,12 @@ fn lists(values: &Vector, len: usize, groups: &Bitmap, ty: &ColumnType) -> Resul
     Ok(Vector::flat(Flat::Nested(Arc::new(array)), Some(groups.clone())))
 }
 
+/// The value at the given fraction of the way between two.
+pub(crate) fn part_of_the_way(lower: f64, upper: f64, way: f64) -> f64 {
+    // The distance to an infinity isn't a number, not even from itself.
+    if way == 0.0 || lower.to_bits() == upper.to_bits() { lower } else { lower + (upper - lower) * way }
+}
+
 /// The value between each pair of neighbours in `picked`, at the given fraction of the way from the lower one.
 fn interpolate(
     picked: &Vector,
@@ -134,11 +140,7 @@ fn interpolate(
         let number = |row: usize| -> f64 {
             match_flat!(&flat, values => values[row] as f64 / scale, _s => f64::NAN, _a => f64::NAN)
         };
-        let between = |(slot, way): (usize, f64)| {
-            let (lower, upper) = (number(2 * slot), number(2 * slot + 1));
-            // The distance to an infinity isn't a number.
-            if way == 0.0 || lower == upper { lower } else { lower + (upper - lower) * way }
-        };
+        let between = |(slot, way): (usize, f64)| part_of_the_way(number(2 * slot), number(2 * slot + 1), way);
         let values = ways.enumerate().map(between);
         let flat = match ty.physical {
             PhysicalType::F32 => Flat::F32(values.map(|value| value as f32).collect::<Vec<f32>>().into()),

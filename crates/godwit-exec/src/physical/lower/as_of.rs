@@ -78,8 +78,7 @@ impl Lowering {
         if as_of.outer {
             self.plan.outputs(as_of.right).into_iter().for_each(|column| self.plan.make_nullable(column));
         }
-        let rename = |column| renamed.get(&column).copied().unwrap_or(column);
-        let columns = columns.into_iter().map(|(column, value)| (column, value.map_columns(&rename))).collect();
+        let columns = columns.into_iter().map(|(column, value)| (column, value.rename(&renamed))).collect();
         self.project(joined, columns)
     }
 
@@ -94,9 +93,7 @@ impl Lowering {
         // For both sides: the keys, the value, the number; then the left columns.
         let left_columns = self.columns(as_of.left);
         let (right, renamed) = self.use_of(shared);
-        // Columns that an expression itself makes stay.
-        let rename = |column| renamed.get(&column).copied().unwrap_or(column);
-        let of_right = |expr: &Expr| expr.clone().map_columns(&rename);
+        let of_right = |expr: &Expr| expr.clone().rename(&renamed);
         let mut left_values: Vec<Expr> = keys.iter().map(|key| key.probe.clone()).collect();
         let mut right_values: Vec<Expr> = keys.iter().map(|key| of_right(&key.build)).collect();
         left_values.push(as_of.left_value.clone());

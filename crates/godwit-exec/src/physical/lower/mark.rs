@@ -36,8 +36,7 @@ impl Lowering {
         conditions: Vec<Expr>,
     ) -> (NodeId, ColumnId) {
         let mark = self.plan.add_column("mark", SqlType::Boolean, false);
-        let rename = |column| renamed.get(&column).copied().unwrap_or(column);
-        let conditions = conditions.into_iter().map(|condition| condition.map_columns(&rename));
+        let conditions = conditions.into_iter().map(|condition| condition.rename(renamed));
         // Conditions on the right side alone are evaluated once per right row, not once per pair.
         let probe = self.plan.output_set(left);
         let is_of_pairs = |condition: &Expr| condition.is_volatile() || !condition.columns().is_disjoint(&probe);
