@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Subcommand};
 
 #[global_allocator]
-static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
+static ALLOCATOR: godwit_allocator::Allocator = godwit_allocator::Allocator;
 
 fn main() -> ExitCode {
     report_panics_of_ours();

@@ -164,6 +164,22 @@ fn large_results_are_fetched_within_the_limit() {
     check(128, &format!("SELECT * FROM ({}) r ORDER BY k", rows(1_000_000)), true);
 }
 
+/// Pages of such texts are freed by the thread that reads the result; sorted, each chunk has a dozen of them.
+#[test]
+fn texts_of_a_megabyte_stay_within_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let long = path("long.parquet");
+    let texts = "SELECT i, repeat(md5(i::VARCHAR), 31250) AS s FROM range(300) t(i)";
+    check(128, &format!("COPY ({texts}) TO '{long}'"), false);
+    check(128, &format!("FROM '{long}'"), false);
+    let copies = ["a.parquet", "b.arrow", "c.csv", "d.json"];
+    let copies = copies.map(|name| format!("COPY (FROM '{long}' ORDER BY s) TO '{}'", path(name)));
+    let tables = ["", "ORDER BY s"].map(|order| format!("CREATE TABLE t AS FROM '{long}' {order}"));
+    copies.iter().chain(&tables).for_each(|statement| drop(check(128, statement, false)));
+    [&copies[0], &tables[1]].map(|statement| check(256, statement, false));
+}
+
 /// The smallest limit for two threads.
 const FLOOR_MIB: u64 = 96;
 

@@ -17,7 +17,6 @@ use parking_lot::Mutex;
 
 use crate::Expression;
 use crate::batch::Batch;
-use crate::expression::text_bytes;
 use crate::literal::{Literal, constant_of};
 
 /// Maximum size of dictionaries that are evaluated: look-ups in larger results would miss the caches and cost as much.
@@ -112,7 +111,7 @@ impl EntryCache {
         let entries = inner.evaluate_batch(&Batch::of_column(index, Vector::flat(values.clone(), None)))?.flattened();
         let bytes = match entries.data() {
             Data::Flat(Flat::Nested(array)) => array.get_array_memory_size(),
-            _ => entries.len() * entries.physical().width_bytes() + text_bytes(&entries),
+            _ => entries.len() * entries.physical().width_bytes() + entries.text_bytes(),
         };
         let lease = self.room(bytes)?;
         let null_value = Literal { value: values.slice(0, 1), is_null: true }.vector(1);

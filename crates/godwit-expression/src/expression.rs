@@ -9,7 +9,7 @@ use godwit_types::{SqlType, Value};
 use godwit_vector::kernels::compare::Comparison;
 use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::sql::{arrow_type, column_type, vector_of_values};
-use godwit_vector::{Chunk, ColumnType, Data, Flat, PhysicalType, ValueRange, Vector};
+use godwit_vector::{Chunk, ColumnType, Flat, PhysicalType, ValueRange, Vector};
 
 use crate::batch::Batch;
 use crate::entries::EntryCache;
@@ -302,7 +302,7 @@ impl Expression {
                 let parts = [first, second].map(|half| self.evaluate_in_parts(&batch.select(half)));
                 let [first, second] = parts;
                 let parts = [first?, second?];
-                match parts.iter().map(text_bytes).sum::<usize>() <= TOGETHER_BYTES_MAX {
+                match parts.iter().map(Vector::text_bytes).sum::<usize>() <= TOGETHER_BYTES_MAX {
                     true => Ok(concatenated(&parts)),
                     false => Err(error.with_hint("compute the texts in a subquery")),
                 }
@@ -365,14 +365,6 @@ impl std::fmt::Debug for Expression {
 
 /// Maximum bytes of texts that are concatenated after being computed in parts: short texts of a chunk.
 const TOGETHER_BYTES_MAX: usize = 1 << 20;
-
-/// Bytes of the strings of a vector.
-pub(crate) fn text_bytes(vector: &Vector) -> usize {
-    match vector.data() {
-        Data::Flat(Flat::Str(strings)) => strings.views().iter().map(|view| view.len()).sum(),
-        _ => 0,
-    }
-}
 
 /// Returns no rows of a type.
 pub(crate) fn empty(output: &ColumnType) -> Vector {

@@ -23,7 +23,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::{DataType, SchemaRef};
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, PAGE_BYTES, Reservation};
-use godwit_vector::{Chunk, Data, Flat, StrColumn, to_arrow};
+use godwit_vector::{Chunk, to_arrow};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::metrics::OperatorMetrics;
@@ -223,26 +223,6 @@ impl Sink for ResultCollector {
     }
 }
 
-/// Bytes of the strings of a chunk.
-fn text_bytes(chunk: &Chunk) -> usize {
-    let of_column = |index: usize| -> usize {
-        let column = chunk.dense(index);
-        let len = |strings: &StrColumn, row: usize| strings.views()[row].len();
-        match column.data() {
-            Data::Flat(Flat::Str(strings)) => (0..column.len()).map(|row| len(strings, row)).sum(),
-            Data::Constant(Flat::Str(strings)) => len(strings, 0) * column.len(),
-            Data::Dictionary(codes, dictionary) => match dictionary.values() {
-                Flat::Str(strings) if !strings.is_empty() => {
-                    codes.iter().map(|&code| len(strings, code as usize)).sum()
-                }
-                _ => 0,
-            },
-            Data::Flat(_) | Data::Constant(_) => 0,
-        }
-    };
-    (0..chunk.width()).map(of_column).sum()
-}
-
 /// Memory of a batch. Buffers that are shared with other batches count in proportion to the rows that this one uses.
 fn bytes_of(batch: &RecordBatch) -> usize {
     let column_bytes = |column: &ArrayRef| {
@@ -259,7 +239,7 @@ struct CollectWorker(Arc<Shared>);
 impl SinkWorker for CollectWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
         let shared = &*self.0;
-        let bytes_per_row = text_bytes(&chunk).div_ceil(chunk.len());
+        let bytes_per_row = chunk.text_bytes().div_ceil(chunk.len());
         let text_bytes = bytes_per_row * chunk.len();
         let (waiting, bytes) = match text_bytes > QUEUE_BYTES_MAX || bytes_per_row > LARGE_ROW_BYTES {
             true => (Waiting::Heavy { taken: 0, bytes_per_row, chunk: chunk.clone() }, text_bytes),

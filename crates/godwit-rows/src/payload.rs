@@ -58,6 +58,8 @@ impl PayloadKind {
         let is_valid = |row| values.is_valid(row);
         match values.data() {
             Data::Constant(_) => first_valid(),
+            // All rows are NULL.
+            Data::Dictionary(_, dictionary) if dictionary.is_empty() => None,
             Data::Flat(flat) => self.best_string(flat.strings().views().iter().copied(), is_valid),
             Data::Dictionary(codes, dictionary) => {
                 let views = dictionary.values().strings().views();
@@ -242,6 +244,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn codes_of_an_empty_dictionary_have_no_best_string() {
+        let entries = Arc::new(Dictionary::new(Flat::zeros(PhysicalType::Str, 0), false));
+        let nulls = Vector::dictionary(vec![0, 0].into(), entries, Some(Bitmap::filled(2, false)));
+        assert_eq!(PayloadKind::Max.best_of(&nulls), None);
+    }
 
     proptest! {
         /// The best string is the first of the smallest or largest, whether the prefix decides or not.

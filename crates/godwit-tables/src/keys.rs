@@ -114,8 +114,8 @@ impl TableVersion {
             return Ok(None);
         }
         let mut pieces: Vec<Vec<Vector>> = Vec::new();
-        self.visit_live_delta(0, |all, _| {
-            pieces.push(columns.iter().map(|&column| all[column].clone()).collect());
+        self.visit_live_delta(0, |rows| {
+            pieces.push(columns.iter().map(|&column| rows.dense(column)).collect());
             Ok(())
         })?;
         if pieces.is_empty() {

@@ -10,7 +10,7 @@ use godwit_catalog::{Catalog, KeyRule, TableRules};
 use godwit_common::{Named, Result};
 use godwit_io::{DiskFault, SimulatedDisk};
 use godwit_memory::{BufferConfig, BufferManager};
-use godwit_vector::{Flat, StrColumn, Vector};
+use godwit_vector::{Chunk, Flat, StrColumn, Vector};
 use proptest::prelude::*;
 
 use crate::adaptation::{Adaptation, AdaptiveCompression};
@@ -106,7 +106,7 @@ fn load(transaction: &Transaction, name: &str, rows: &[Row], memory: &BufferMana
     let table = transaction.table(name).expect("the test made it");
     let load = transaction.load(&table, memory, 1)?;
     let mut worker = load.worker(memory)?;
-    worker.append(&vectors(rows), rows.len())?;
+    worker.append(&Chunk::new(vectors(rows), rows.len()))?;
     worker.finish()?;
     transaction.write(&table, &Marks::default(), NewRows::Load(load))
 }

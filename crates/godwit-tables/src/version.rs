@@ -13,7 +13,7 @@ use godwit_types::Value;
 use godwit_vector::kernels::cast::min_max;
 use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::sql::sql_type;
-use godwit_vector::{ColumnType, PhysicalType, RowType, Vector};
+use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, Vector};
 
 use crate::codes::TextCodes;
 use crate::deleted::{DELTA, DeletedRows, Marks, RowId};
@@ -276,11 +276,7 @@ impl TableVersion {
     }
 
     /// Passes on the undeleted rows of the delta, starting at row `first`.
-    pub(crate) fn visit_live_delta(
-        &self,
-        first: usize,
-        mut visit: impl FnMut(&[Vector], usize) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn visit_live_delta(&self, first: usize, mut visit: impl FnMut(&Chunk) -> Result<()>) -> Result<()> {
         let mut start = first;
         self.delta.visit(first, |mut chunk| {
             let live = self.deleted.of(DELTA).and_then(|set| set.others(start, chunk.len()));
@@ -288,29 +284,22 @@ impl TableVersion {
             if let Some(live) = live {
                 chunk.select(&live);
             }
-            if chunk.is_empty() { Ok(()) } else { visit(&chunk.dense_columns(), chunk.len()) }
+            if chunk.is_empty() { Ok(()) } else { visit(&chunk) }
         })
     }
 
     /// Passes on the undeleted rows of a row group, in windows.
-    pub(crate) fn visit_live_group(
-        &self,
-        group: usize,
-        mut visit: impl FnMut(&[Vector], usize) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn visit_live_group(&self, group: usize, mut visit: impl FnMut(&Chunk) -> Result<()>) -> Result<()> {
         let mut start = 0;
         let columns: Vec<usize> = (0..self.main.columns.len()).collect();
         self.main.for_each_window(group, &columns, &self.memory, |columns, rows| {
             let live = self.deleted.of(group as u32).and_then(|set| set.others(start, rows));
             start += rows;
-            match live {
-                None => visit(columns, rows),
-                Some(live) if live.is_empty() => Ok(()),
-                Some(live) => {
-                    let columns: Vec<Vector> = columns.iter().map(|column| column.take(&live)).collect();
-                    visit(&columns, live.len())
-                }
+            let mut chunk = Chunk::new(columns.to_vec(), rows);
+            if let Some(live) = live {
+                chunk.select(&live);
             }
+            if chunk.is_empty() { Ok(()) } else { visit(&chunk) }
         })
     }
 

@@ -30,6 +30,9 @@ use crate::version::TableVersion;
 /// Maximum number of rows of a statement that go to the delta. More than that are worth a row group and its blocks.
 const DELTA_ROWS_MAX: usize = 16_384;
 
+/// Maximum bytes of strings that a worker keeps for the delta: what it keeps isn't reserved.
+const DELTA_TEXT_BYTES_MAX: usize = 8 << 20;
+
 /// The changes of a statement to a table.
 pub struct WriteTask {
     /// The transaction in which it happens.
@@ -72,7 +75,7 @@ struct State {
     marks: Marks,
     load: Option<Arc<Load>>,
     /// Rows of workers that have only a few.
-    few: Vec<Vec<Vector>>,
+    few: Vec<Chunk>,
     /// Memory of marks and rows.
     reservation: Reservation,
 }
@@ -191,8 +194,9 @@ fn check_nulls(table: &TableVersion, columns: &[Vector]) -> Result<()> {
 struct WriteWorker {
     sink: Arc<WriteSink>,
     result: Box<dyn SinkWorker>,
-    few: Vec<Vec<Vector>>,
+    few: Vec<Chunk>,
     few_rows: usize,
+    few_text_bytes: usize,
     rows: usize,
     load: Option<LoadWorker>,
 }
@@ -210,8 +214,8 @@ impl Operator for WriteSink {
 impl Sink for WriteSink {
     fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
         let result = self.result.clone().worker(query)?;
-        let worker = WriteWorker { sink: self, result, few: Vec::new(), few_rows: 0, rows: 0, load: None };
-        Ok(Box::new(worker))
+        let few = Vec::new();
+        Ok(Box::new(WriteWorker { sink: self, result, few, few_rows: 0, few_text_bytes: 0, rows: 0, load: None }))
     }
 
     fn finalize(&self, query: &Arc<QueryContext>) -> Result<()> {
@@ -219,16 +223,16 @@ impl Sink for WriteSink {
             let mut state = self.state.lock();
             (std::mem::take(&mut state.marks), std::mem::take(&mut state.few), state.load.clone())
         };
-        let few_rows: usize = few.iter().map(|columns| columns.first().map_or(0, Vector::len)).sum();
+        let few_rows: usize = few.iter().map(Chunk::len).sum();
         let added = if load.is_none() && few_rows == 0 {
             NewRows::None
         } else if load.is_none() && few_rows <= DELTA_ROWS_MAX {
             let columns = (0..self.fields.len())
-                .map(|column| concatenated(&few.iter().map(|columns| columns[column].clone()).collect::<Vec<_>>()));
+                .map(|column| concatenated(&few.iter().map(|chunk| chunk.dense(column)).collect::<Vec<_>>()));
             NewRows::Few(columns.collect(), few_rows)
         } else {
             let mut worker = self.load_worker()?;
-            few.iter().try_for_each(|columns| worker.append(columns, columns.first().map_or(0, Vector::len)))?;
+            few.iter().try_for_each(|chunk| worker.append(chunk))?;
             worker.finish()?;
             NewRows::Load(self.state.lock().load.take().expect("a worker of it was just made"))
         };
@@ -244,17 +248,17 @@ impl Sink for WriteSink {
 }
 
 impl WriteWorker {
-    fn add(&mut self, columns: Vec<Vector>, rows: usize) -> Result<()> {
+    fn add(&mut self, rows: Chunk) -> Result<()> {
         if let Some(load) = &mut self.load {
-            return load.append(&columns, rows);
+            return load.append(&rows);
         }
-        self.few.push(columns);
-        self.few_rows += rows;
-        if self.sink.task.is_bulk || self.few_rows > DELTA_ROWS_MAX {
+        self.few_rows += rows.len();
+        self.few_text_bytes += rows.text_bytes();
+        self.few.push(rows);
+        let are_many = self.few_rows > DELTA_ROWS_MAX || self.few_text_bytes > DELTA_TEXT_BYTES_MAX;
+        if self.sink.task.is_bulk || are_many {
             let mut load = self.sink.load_worker()?;
-            for columns in self.few.drain(..) {
-                load.append(&columns, columns.first().map_or(0, Vector::len))?;
-            }
+            self.few.drain(..).try_for_each(|rows| load.append(&rows))?;
             self.load = Some(load);
         }
         Ok(())
@@ -281,7 +285,7 @@ impl SinkWorker for WriteWorker {
             chunk.select(&kept);
         }
         if kind.has_columns() && !chunk.is_empty() {
-            self.add(sink.table_columns(&chunk)?, chunk.len())?;
+            self.add(Chunk::new(sink.table_columns(&chunk)?, chunk.len()))?;
         }
         // The result is no longer read: the statement continues, unless it is stopped from above.
         Ok(if matches!(verdict, SinkVerdict::Done) { SinkVerdict::NeedInput } else { verdict })

@@ -114,6 +114,19 @@ impl Chunk {
         Chunk { len, columns, selections }
     }
 
+    /// Bytes of the strings of all columns and rows.
+    pub fn text_bytes(&self) -> usize {
+        (0..self.width()).map(|index| self.dense(index).text_bytes()).sum()
+    }
+
+    /// Cuts the chunk into pieces of consecutive rows with strings of about `text_bytes_max` bytes at most, or of one
+    /// row, judging by the average row.
+    pub fn pieces(&self, text_bytes_max: usize) -> impl Iterator<Item = Chunk> {
+        let rows = (text_bytes_max as u128 * self.len as u128).checked_div(self.text_bytes() as u128);
+        let rows = rows.map_or(self.len, |rows| usize::try_from(rows).unwrap_or(self.len)).clamp(1, self.len.max(1));
+        (0..self.len).step_by(rows).map(move |start| self.slice(start, rows.min(self.len - start)))
+    }
+
     /// Appends a dense column.
     pub fn push(&mut self, vector: Vector) {
         assert!(vector.len() == self.len, "all columns of a chunk have its length");

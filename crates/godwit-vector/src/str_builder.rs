@@ -12,7 +12,12 @@ pub struct StrBuilder {
 impl StrBuilder {
     /// Creates an empty builder with room for the ends of `strings` strings.
     pub fn with_capacity(strings: usize) -> Self {
-        Self { bytes: Vec::new(), ends: Vec::with_capacity(strings) }
+        Self::with_capacities(strings, 0)
+    }
+
+    /// Creates an empty builder with room for `strings` strings of `bytes` bytes in all.
+    pub fn with_capacities(strings: usize, bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes), ends: Vec::with_capacity(strings) }
     }
 
     /// Appends a string.

@@ -362,6 +362,21 @@ impl Vector {
         Self::assemble(data, self.validity.as_ref().map(|bitmap| bitmap.slice(offset, len)), len)
     }
 
+    /// Bytes of the strings in all rows; 0 for other types.
+    pub fn text_bytes(&self) -> usize {
+        match &self.data {
+            Data::Flat(Flat::Str(strings)) => strings.views().iter().map(|view| view.len()).sum(),
+            Data::Constant(Flat::Str(strings)) => strings.get(0).len() * self.len(),
+            Data::Dictionary(codes, dictionary) => match dictionary.values() {
+                Flat::Str(strings) if !strings.is_empty() => {
+                    codes.iter().map(|&code| strings.views()[code as usize].len()).sum()
+                }
+                _ => 0,
+            },
+            Data::Flat(_) | Data::Constant(_) => 0,
+        }
+    }
+
     /// Returns one value per row: constants are repeated, codes looked up. NULL rows hold arbitrary values.
     pub fn to_flat(&self) -> Flat {
         match &self.data {

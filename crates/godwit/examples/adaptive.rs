@@ -19,7 +19,7 @@ use arrow_array::types::UInt64Type;
 use godwit::{Config, Connection, Database, Error, Result};
 
 #[global_allocator]
-static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
+static ALLOCATOR: godwit_allocator::Allocator = godwit_allocator::Allocator;
 
 /// Number of keys of point queries, drawn in advance and then repeated.
 const KEYS_DRAWN: usize = 1 << 20;

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use godwit::{Config, Connection, Database, DebugOptions, Error, Imitation, Result};
 
 #[global_allocator]
-static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
+static ALLOCATOR: godwit_allocator::Allocator = godwit_allocator::Allocator;
 
 /// The cache of the thesis.
 const WAYS: u32 = 20;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use godwit::{Connection, Database, Error, Result};
 
 #[global_allocator]
-static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
+static ALLOCATOR: godwit_allocator::Allocator = godwit_allocator::Allocator;
 
 /// A prime that is coprime to typical numbers of rows: its multiples visit all smaller numbers.
 const STEP: u64 = 7919;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use godwit::{Connection, Database, Error, Result};
 
 #[global_allocator]
-static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
+static ALLOCATOR: godwit_allocator::Allocator = godwit_allocator::Allocator;
 
 /// Initial rows of the table.
 const ROWS: u64 = 3_000_000;

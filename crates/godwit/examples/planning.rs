@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use godwit::{Connection, Database, Error, Result};
 
 #[global_allocator]
-static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
+static ALLOCATOR: godwit_allocator::Allocator = godwit_allocator::Allocator;
 
 /// Tables of the join: as many as in the largest query of the Join Order Benchmark.
 const JOINED_TABLES: usize = 17;

@@ -154,7 +154,7 @@ struct CopyWorker {
 
 impl SinkWorker for CopyWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
-        self.encoder.write(&chunk)?;
+        chunk.pieces(PIECE_TEXT_BYTES).try_for_each(|piece| self.encoder.write(&piece))?;
         self.sink.rows.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         Ok(SinkVerdict::NeedInput)
     }
@@ -166,6 +166,10 @@ impl SinkWorker for CopyWorker {
 
 /// All unfinished row groups or batches together take at most one n-th of the memory limit.
 const LIMIT_SHARE: usize = 4;
+
+/// Bytes of strings that encoders take at once, unless those of a single row are more: what they copy on the way into
+/// a row group or a batch isn't reserved.
+const PIECE_TEXT_BYTES: usize = 1 << 20;
 
 /// The tag of all memory of writers.
 const TAG: MemoryTag = MemoryTag::Writer;

@@ -10,7 +10,7 @@ use arrow_array::types::Int64Type;
 use arrow_schema::{Field, Schema};
 use godwit_common::ErrorKind;
 use godwit_memory::BufferConfig;
-use godwit_vector::{CHUNK_ROWS, Vector};
+use godwit_vector::{CHUNK_ROWS, Flat, StrColumn, Vector};
 
 use super::*;
 use crate::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};

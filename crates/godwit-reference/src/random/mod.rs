@@ -37,8 +37,9 @@ const COLUMNS_MAX: usize = 7;
 /// Returns the seeds of a test that usually tries `count` of them; the environment variable `GODWIT_SEEDS` multiplies
 /// their number.
 pub fn seeds(count: u64) -> std::ops::Range<u64> {
-    let factor: u64 = std::env::var("GODWIT_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
-    0..count * factor
+    let setting = std::env::var("GODWIT_SEEDS").unwrap_or_default();
+    let range = setting.split_once("..").and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
+    range.unwrap_or_else(|| 0..count * setting.parse().unwrap_or(1))
 }
 
 /// Makes the plan of a seed, which is always the same.

@@ -3,7 +3,7 @@ use godwit_common::MemoryTag;
 use godwit_encoding::EncodingChoice;
 use godwit_io::SimulatedDisk;
 use godwit_memory::{BufferConfig, ObjectKind, PAGE_BYTES};
-use godwit_vector::{Bitmap, Data, Vector};
+use godwit_vector::{Bitmap, Chunk, Data, Vector};
 use proptest::prelude::*;
 
 use super::*;
@@ -44,7 +44,7 @@ fn load(base: &Main, rows: &[Row], choice: EncodingChoice, workers: usize, block
             let mut worker = load.worker(blocks.memory()).unwrap();
             scope.spawn(move || {
                 for chunk in piece.chunks(1_000) {
-                    worker.append(&vectors(chunk), chunk.len()).unwrap();
+                    worker.append(&Chunk::new(vectors(chunk).to_vec(), chunk.len())).unwrap();
                 }
                 worker.finish().unwrap();
             });

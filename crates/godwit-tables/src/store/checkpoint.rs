@@ -159,9 +159,9 @@ impl Store {
         // A single worker keeps the rows in order.
         let mut worker = load.worker(&self.memory)?;
         for &group in &moved {
-            version.visit_live_group(group, |columns, rows| worker.append(columns, rows))?;
+            version.visit_live_group(group, |rows| worker.append(rows))?;
         }
-        version.visit_live_delta(0, |columns, rows| worker.append(columns, rows))?;
+        version.visit_live_delta(0, |rows| worker.append(rows))?;
         worker.finish()?;
         base.remove_groups(&moved);
         let kept = (0..groups.len()).filter(|number| !moved.contains(number)).collect::<Vec<_>>();

@@ -52,13 +52,13 @@ fn merged_rows(
     if !Arc::ptr_eq(base.main(), own.main()) {
         next = next.with_main(reloaded(store, base, own, now)?)?;
     }
-    let mut columns = Vec::new();
-    own.visit_live_delta(base.delta_rows(), |added, rows| {
-        columns.push((added.to_vec(), rows));
+    let mut added = Vec::new();
+    own.visit_live_delta(base.delta_rows(), |rows| {
+        added.push(rows.clone());
         Ok(())
     })?;
-    for (added, rows) in columns {
-        next = next.with_rows(&added, rows)?;
+    for rows in added {
+        next = next.with_rows(&rows.dense_columns(), rows.len())?;
     }
     Ok(next)
 }
@@ -68,7 +68,7 @@ fn reloaded(store: &Store, base: &TableVersion, own: &TableVersion, now: &TableV
     let load = store.load(now, store.memory(), 1)?;
     let mut worker = load.worker(store.memory())?;
     for group in base.main().groups.len()..own.main().groups.len() {
-        own.visit_live_group(group, |columns, rows| worker.append(columns, rows))?;
+        own.visit_live_group(group, |rows| worker.append(rows))?;
     }
     worker.finish()?;
     load.finish(now.main())

@@ -114,8 +114,12 @@ fn lists(values: &Vector, len: usize, groups: &Bitmap, ty: &ColumnType) -> Resul
 
 /// The value at the given fraction of the way between two.
 pub(crate) fn part_of_the_way(lower: f64, upper: f64, way: f64) -> f64 {
-    // The distance to an infinity isn't a number, not even from itself.
-    if way == 0.0 || lower.to_bits() == upper.to_bits() { lower } else { lower + (upper - lower) * way }
+    match lower.is_finite() {
+        _ if way == 0.0 => lower,
+        true => lower + (upper - lower) * way,
+        // The distance from an infinity isn't a number.
+        false => lower * (1.0 - way) + upper * way,
+    }
 }
 
 /// The value between each pair of neighbours in `picked`, at the given fraction of the way from the lower one.

@@ -93,21 +93,17 @@ impl Lowering {
         let [(left, left_columns), (right, right_columns)] = &operation.inputs[..] else {
             panic!("INTERSECT and EXCEPT have two inputs")
         };
-        let below = self.columns(*left);
-        let of = |column: &ColumnId| {
-            let (_, expr) = below.iter().find(|(id, _)| id == column).expect("columns of inputs are there");
-            expr.clone()
-        };
-        let renamed = operation.columns.iter().copied().zip(left_columns.iter().map(of)).collect();
-        let left = self.project(*left, renamed);
-        let equal = operation.columns.iter().zip(right_columns);
-        let mut conditions: Vec<Expr> = equal
-            .map(|(&left, &right)| Expr::compare(Comparison::NotDistinct, self.column(left), self.column(right)))
-            .collect();
+        let (left_values, right_values) = (self.values(*left, left_columns), self.values(*right, right_columns));
+        let renamed = |(&column, value): (&ColumnId, &Expr)| (column, value.clone());
+        let left = self.project(*left, operation.columns.iter().zip(&left_values).map(renamed).collect());
+        let left_values = self.values(left, &operation.columns);
+        let equal = left_values.iter().cloned().zip(right_values.iter().cloned());
+        let mut conditions: Vec<Expr> =
+            equal.map(|(left, right)| Expr::compare(Comparison::NotDistinct, left, right)).collect();
         let (left, right) = match operation.all {
             true => {
-                let (left, left_number) = self.numbered(left, &operation.columns);
-                let (right, right_number) = self.numbered(*right, right_columns);
+                let (left, left_number) = self.numbered(left, left_values);
+                let (right, right_number) = self.numbered(*right, right_values);
                 let numbers = (self.column(left_number), self.column(right_number));
                 conditions.push(Expr::compare(Comparison::Equal, numbers.0, numbers.1));
                 (left, right)
@@ -127,10 +123,19 @@ impl Lowering {
         self.project(rows, columns)
     }
 
+    /// These columns of a node. Outer joins below it may have added NULLs.
+    fn values(&self, node: NodeId, columns: &[ColumnId]) -> Vec<Expr> {
+        let all = self.columns(node);
+        let of = |column: &ColumnId| {
+            let (_, value) = all.iter().find(|(id, _)| id == column).expect("columns of inputs are there");
+            value.clone()
+        };
+        columns.iter().map(of).collect()
+    }
+
     /// The rows, each with a number among those that are equal to it.
-    fn numbered(&mut self, input: NodeId, columns: &[ColumnId]) -> (NodeId, ColumnId) {
+    fn numbered(&mut self, input: NodeId, partition_by: Vec<Expr>) -> (NodeId, ColumnId) {
         let number = self.plan.add_column("number", SqlType::BigInt, false);
-        let partition_by = columns.iter().map(|&column| self.column(column)).collect();
         let calls = vec![(number, numbering("row_number", partition_by, Vec::new()))];
         (self.add(Node::Window(Window { input, calls })), number)
     }

@@ -20,6 +20,8 @@ pub(super) struct ColumnBuffer {
     validity: Option<Vec<u64>>,
     rows: usize,
     translation: Translation,
+    /// See [`Self::new_value_bytes`].
+    new_value_bytes: usize,
 }
 
 enum Values {
@@ -45,7 +47,7 @@ impl ColumnBuffer {
             None if column.physical == PhysicalType::Str => Values::Strings(StrBuilder::default()),
             None => Values::Pieces(Vec::new()),
         };
-        Self { values, validity: None, rows: 0, translation: Translation::default() }
+        Self { values, validity: None, rows: 0, translation: Translation::default(), new_value_bytes: 0 }
     }
 
     /// Approximate memory of the rows.
@@ -57,6 +59,19 @@ impl ColumnBuffer {
         }
     }
 
+    /// Bytes of strings, which compression copies.
+    pub(super) fn string_bytes(&self) -> usize {
+        match &self.values {
+            Values::Strings(strings) => strings.bytes().len(),
+            Values::Pieces(_) | Values::Codes(_) => 0,
+        }
+    }
+
+    /// Bytes of the strings that came into the dictionary with these rows. The dictionary has reserved them.
+    pub(super) fn new_value_bytes(&self) -> usize {
+        self.new_value_bytes
+    }
+
     pub(super) fn append(&mut self, column: &LoadColumn, vector: &Vector) -> Result<()> {
         self.append_validity(vector);
         self.rows += vector.len();
@@ -65,7 +80,9 @@ impl ColumnBuffer {
             if interner.is_given_up() {
                 self.give_up(&interner);
             } else {
+                let known_bytes = interner.string_bytes();
                 self.append_codes(vector, &mut interner);
+                self.new_value_bytes += interner.string_bytes() - known_bytes;
                 interner.note_rows(vector.len());
                 return Ok(());
             }
@@ -123,17 +140,19 @@ impl ColumnBuffer {
     /// Turns codes into strings.
     fn give_up(&mut self, interner: &Interner) {
         let Values::Codes(codes) = &self.values else { return };
-        let mut strings = StrBuilder::with_capacity(codes.len());
-        for (row, &code) in codes.iter().enumerate() {
-            let is_valid = self.validity.as_ref().is_none_or(|words| words[row / 64] >> (row % 64) & 1 == 1);
-            strings.push(if is_valid { interner.get(code) } else { &[] });
-        }
+        let is_valid = |row: usize| self.validity.as_ref().is_none_or(|words| words[row / 64] >> (row % 64) & 1 == 1);
+        let string = |(row, &code): (usize, &u32)| if is_valid(row) { interner.get(code) } else { &[] };
+        let bytes = codes.iter().enumerate().map(|code| string(code).len()).sum();
+        let mut strings = StrBuilder::with_capacities(codes.len(), bytes);
+        codes.iter().enumerate().for_each(|code| strings.push(string(code)));
         self.values = Values::Strings(strings);
+        self.new_value_bytes = 0;
     }
 
     /// Takes the rows; returns true if they are codes.
     pub(super) fn take(&mut self, column: &LoadColumn) -> (Vector, bool) {
         let rows = std::mem::take(&mut self.rows);
+        self.new_value_bytes = 0;
         let validity = self.validity.take().map(|words| Bitmap::from_words(words, rows));
         match &mut self.values {
             Values::Pieces(pieces) => {

@@ -26,6 +26,9 @@ const VALUES_ALWAYS: u64 = 1_024;
 /// Upper bound on the bytes of a dictionary, whatever the limit: queries have to hold it.
 const BYTES_MAX: u64 = 64 << 20;
 
+/// Longer strings aren't worth a dictionary: a few hundred of them would fill it.
+const VALUE_BYTES_MAX: usize = 64 << 10;
+
 /// Bytes reserved at once.
 const RESERVED_STEP_BYTES: usize = 1 << 20;
 
@@ -81,6 +84,7 @@ impl Interner {
         if let Some(&code) = codes.find(hash, |&code| strings.get(code as usize) == string) {
             return code;
         }
+        self.is_given_up |= !self.is_forced && string.len() > VALUE_BYTES_MAX;
         let code = strings.len() as u32;
         strings.push(string);
         codes.insert_unique(hash, code, |&code| xxh3_64(strings.get(code as usize)));
@@ -90,6 +94,11 @@ impl Interner {
     /// The string of a code.
     pub(super) fn get(&self, code: u32) -> &[u8] {
         self.strings.get(code as usize)
+    }
+
+    /// Bytes of all strings.
+    pub(super) fn string_bytes(&self) -> usize {
+        self.strings.bytes().len()
     }
 
     /// Number of strings.

@@ -26,7 +26,7 @@ use arrow_schema::Field;
 use godwit_common::{MemoryTag, Result};
 use godwit_encoding::{Encoder, EncodingChoice, PartContent, PartHeader, ROW_GROUP_ROWS};
 use godwit_memory::{BufferManager, Object, Reservation};
-use godwit_vector::{Lists, PhysicalType, Vector};
+use godwit_vector::{Chunk, Lists, PhysicalType, Vector};
 use parking_lot::Mutex;
 
 use super::{ColumnSummary, WINDOW_ROWS, stored_type, types};
@@ -44,6 +44,9 @@ const GROUP_LIMIT_SHARE: u64 = 8;
 
 /// Row groups aren't ended below this size, whatever the limit: their overhead would exceed their content.
 const GROUP_BYTES_MIN: u64 = 1 << 20;
+
+/// Bytes of strings that are buffered at once, unless those of a single row are more: row groups end between such pieces.
+const PIECE_TEXT_BYTES: usize = 1 << 20;
 
 /// All dictionaries of a load may take this share of the memory limit.
 const DICTIONARIES_LIMIT_SHARE: u64 = 8;
@@ -175,23 +178,30 @@ impl Load {
 }
 
 impl LoadWorker {
-    /// Appends rows: a vector per column, of the column's type or, for integers, of any width.
-    pub fn append(&mut self, columns: &[Vector], rows: usize) -> Result<()> {
+    /// Appends rows, whose columns have the table's types or, for integers, any width.
+    pub fn append(&mut self, chunk: &Chunk) -> Result<()> {
+        chunk.pieces(PIECE_TEXT_BYTES).try_for_each(|piece| self.append_piece(&piece))
+    }
+
+    fn append_piece(&mut self, piece: &Chunk) -> Result<()> {
         let load = self.load.clone();
+        let columns = piece.dense_columns();
         let mut from = 0;
-        while from < rows {
+        while from < piece.len() {
             if self.rows == 0 {
                 self.group = load.next_group.fetch_add(1, Ordering::Relaxed);
             }
-            let taken = (rows - from).min(ROW_GROUP_ROWS - self.rows);
-            for ((buffer, column), vector) in self.buffers.iter_mut().zip(&load.columns).zip(columns) {
+            let taken = (piece.len() - from).min(ROW_GROUP_ROWS - self.rows);
+            for ((buffer, column), vector) in self.buffers.iter_mut().zip(&load.columns).zip(&columns) {
                 buffer.append(column, &vector.slice(from, taken))?;
             }
             self.rows += taken;
             from += taken;
             let bytes: usize = self.buffers.iter().map(ColumnBuffer::bytes).sum();
             self.reservation.resize(bytes + self.open_bytes())?;
-            if self.rows == ROW_GROUP_ROWS || bytes as u64 >= load.group_bytes_max {
+            // New values count: their column may turn out to be one without a dictionary.
+            let new_value_bytes: usize = self.buffers.iter().map(ColumnBuffer::new_value_bytes).sum();
+            if self.rows == ROW_GROUP_ROWS || (bytes + new_value_bytes) as u64 >= load.group_bytes_max {
                 self.end_group()?;
             }
         }
@@ -203,11 +213,20 @@ impl LoadWorker {
         streams.map(StreamWriter::open_bytes).sum()
     }
 
+    /// Reserves memory for encoding the strings of the largest column: they exist once more when they are compressed,
+    /// and a third time as the body of a part, which may have all of them.
+    fn reserve_for_encoding(&mut self) -> Result<()> {
+        let bytes: usize = self.buffers.iter().map(ColumnBuffer::bytes).sum();
+        let largest = self.buffers.iter().map(ColumnBuffer::string_bytes).max().unwrap_or(0);
+        self.reservation.resize(bytes + 2 * largest + self.open_bytes())
+    }
+
     /// Encodes the buffered row group.
     fn end_group(&mut self) -> Result<()> {
         if self.rows == 0 {
             return Ok(());
         }
+        self.reserve_for_encoding()?;
         let load = self.load.clone();
         let mut segments = Vec::with_capacity(load.columns.len());
         let output = &mut self.output;
