@@ -22,4 +22,5 @@ mod write;
 
 pub use binder::{Binder, BoundQuery};
 pub use environment::{Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
+pub use expr::collation_text;
 pub use write::{BoundWrite, ColumnOf, Generation, RebuiltColumn, TargetColumn, TargetKey, WriteKind, WriteTarget};

@@ -7,7 +7,7 @@ use godwit_common::Result;
 use godwit_plan::{
     ColumnStatistics, ComputedColumn, Relation, RelationColumn, TableSample, TableStatistics, ValueRange,
 };
-use godwit_vector::sql::type_of_field;
+use godwit_vector::sql::{collation_of_field, type_of_field};
 
 use crate::{GeneratedKind, ROW_ID, ROW_ID_NAME, TableDefinition, TableRules};
 
@@ -35,6 +35,7 @@ impl ScannedTable {
                 ty: type_of_field(field)?,
                 nullable: field.is_nullable(),
                 hidden,
+                collation: collation_of_field(field).map(Arc::from),
             })
         };
         let columns = table.schema.fields().iter().map(column).collect::<Result<Vec<_>>>()?;

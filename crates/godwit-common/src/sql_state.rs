@@ -32,6 +32,8 @@ impl SqlState {
     pub const INVALID_TEXT_REPRESENTATION: SqlState = SqlState("22P02");
     /// A statement that can't be parsed or isn't allowed, as class.
     pub const SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION: SqlState = SqlState("42000");
+    /// Values of different collations are compared.
+    pub const COLLATION_MISMATCH: SqlState = SqlState("42P21");
     /// Text that isn't a statement.
     pub const SYNTAX_ERROR: SqlState = SqlState("42601");
     /// A change in a transaction that only reads.

@@ -258,7 +258,7 @@ proptest! {
     }
 
     #[test]
-    fn schemes_of_lists_obey_the_laws(values in integers(some_of(4_000, 20))) {
+    fn schemes_of_lists_obey_the_laws(values in integers(some_of(4_000, 80))) {
         let names = check_all(&lists(&values));
         prop_assert!(names.contains(&"lists") || names.contains(&"null"), "{names:?}");
     }

@@ -78,6 +78,7 @@ fn sketch(name: &str, rows: u64, columns: &[(&str, Kind)]) -> Arc<Sketch> {
         ty: ty(kind),
         nullable: false,
         hidden: false,
+        collation: None,
     };
     let statistics = TableStatistics { rows, rows_exact: true, columns: columns.iter().map(of_column).collect() };
     Arc::new(Sketch { name: name.to_owned(), columns: columns.iter().map(column).collect(), statistics })

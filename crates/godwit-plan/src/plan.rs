@@ -31,6 +31,8 @@ pub struct ColumnInfo {
     pub ty: SqlType,
     /// False only if its node produces no NULLs. An outer join may still add NULLs: see [`Plan::nullable_columns`].
     pub nullable: bool,
+    /// The collation in which its texts are compared, as it is written; `None`: by their bytes.
+    pub collation: Option<Arc<str>>,
 }
 
 /// A column of the result.
@@ -81,13 +83,18 @@ impl Plan {
 
     /// Adds a new column.
     pub fn add_column(&mut self, name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnId {
-        self.columns.push(ColumnInfo { name: name.into(), table: None, ty, nullable });
+        self.columns.push(ColumnInfo { name: name.into(), table: None, ty, nullable, collation: None });
         ColumnId::new(self.columns.len() - 1)
     }
 
     /// Sets the name that the statement uses for the table of a column.
     pub fn set_table(&mut self, id: ColumnId, table: Arc<str>) {
         self.columns[id.index()].table = Some(table);
+    }
+
+    /// Sets the collation in which a column's texts are compared.
+    pub fn set_collation(&mut self, id: ColumnId, collation: Option<Arc<str>>) {
+        self.columns[id.index()].collation = collation;
     }
 
     /// Adds a fresh column with the properties of another one.

@@ -58,6 +58,8 @@ pub struct RelationColumn {
     pub nullable: bool,
     /// True for columns that `*` leaves out.
     pub hidden: bool,
+    /// The collation in which its texts are compared; `None`: by their bytes.
+    pub collation: Option<Arc<str>>,
 }
 
 /// A virtual column, computed from the stored columns of a table.

@@ -31,6 +31,7 @@ impl MemoryTable {
             ty: ty.clone(),
             nullable: has_null(index),
             hidden: false,
+            collation: None,
         };
         let columns: Vec<RelationColumn> = columns.iter().enumerate().map(column).collect();
         let of_column = |(index, column): (usize, &RelationColumn)| {

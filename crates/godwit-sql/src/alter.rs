@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{Field, SchemaRef};
-use godwit_bind::{Binder, RebuiltColumn};
+use godwit_bind::{Binder, RebuiltColumn, collation_text};
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::stored::{self, column, mentions, with_renamed};
 use godwit_catalog::{
@@ -16,7 +16,7 @@ use godwit_common::{Error, Result};
 use godwit_syntax::ast::{self, AlterColumnAction, AlterTableAction};
 use godwit_vector::sql::{field_of, type_of_field};
 
-use crate::create_table::{NewColumns, read_constraint, table_schema, with_primary_key};
+use crate::create_table::{NewColumns, collated_field, read_constraint, table_schema, with_primary_key};
 use crate::write::Target;
 use crate::{Definition, Planner, Statement};
 
@@ -124,9 +124,10 @@ impl Planner {
 
     /// Plans a table with a column of another type, to which its values are cast.
     fn change_type(&self, target: &Target, column: &str, action: &AlterColumnAction) -> Result<Statement> {
-        let AlterColumnAction::SetType { data_type: Some(data_type), collation: None, using } = action else {
-            return Err(Error::unsupported("ALTER COLUMN ... TYPE without a type, or with COLLATE"));
+        let AlterColumnAction::SetType { data_type: Some(data_type), collation, using } = action else {
+            return Err(Error::unsupported("ALTER COLUMN ... TYPE without a type"));
         };
+        let collation = collation.as_ref().map(collation_text).transpose()?.flatten();
         let at = target.given_position(column)?;
         let rules = target.rules().clone();
         rules.check_unused(column)?;
@@ -144,7 +145,8 @@ impl Planner {
         }
         let ty = self.column_type(data_type)?;
         let mut fields: Vec<Field> = target.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
-        fields[at] = field_of(fields[at].name(), &ty, fields[at].is_nullable())?;
+        let field = field_of(fields[at].name(), &ty, fields[at].is_nullable())?;
+        fields[at] = collated_field(field, collation.as_deref())?;
         let schema = table_schema(fields.into_iter())?;
         let mut columns = kept_columns(target, None)?;
         columns[at].ty = ty;

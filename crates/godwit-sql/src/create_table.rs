@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use godwit_bind::{Binder, ColumnOf};
+use godwit_bind::{Binder, ColumnOf, collation_text};
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::stored::{self, stored_expression, with_sequences};
 use godwit_catalog::{
@@ -17,7 +17,7 @@ use godwit_syntax::ast::{
     self, ColumnConstraintKind, ForeignReference, Ident, ReferentialAction, TableConstraint, TableConstraintKind,
 };
 use godwit_types::SqlType;
-use godwit_vector::sql::{arrow_type, field_of, type_of_field};
+use godwit_vector::sql::{arrow_type, collation_of_field, field_of, type_of_field, with_collation};
 
 use crate::encodings::encodings_of;
 use crate::generated::GeneratedDefinition;
@@ -45,6 +45,24 @@ pub(crate) struct NewColumn {
     /// The type; `None`: that of its expression.
     pub ty: Option<SqlType>,
     pub nullable: bool,
+    /// The collation in which its texts are compared; `None`: by their bytes.
+    pub collation: Option<String>,
+}
+
+impl NewColumn {
+    /// Returns the column with a type.
+    pub(crate) fn field(&self, ty: &SqlType) -> Result<Field> {
+        collated_field(field_of(&self.name, ty, self.nullable)?, self.collation.as_deref())
+    }
+}
+
+/// Returns a column with a collation, which only text has.
+pub(crate) fn collated_field(field: Field, collation: Option<&str>) -> Result<Field> {
+    if collation.is_some() && type_of_field(&field)? != SqlType::Varchar {
+        let error = Error::user(format!("COLLATE of {}, which isn't VARCHAR", field.name()));
+        return Err(error.with_code(SqlState::DATATYPE_MISMATCH));
+    }
+    Ok(with_collation(field, collation))
 }
 
 impl Planner {
@@ -93,7 +111,9 @@ impl Planner {
         }
         // Only the rows tell whether there are NULLs; having none so far is no guarantee.
         let field = |(at, column): (usize, &OutputColumn)| {
-            field_of(given.get(at).unwrap_or(&column.name), &rows.column(column.column).ty, true)
+            let info = rows.column(column.column);
+            let field = field_of(given.get(at).unwrap_or(&column.name), &info.ty, true)?;
+            Ok(with_collation(field, info.collation.as_deref()))
         };
         let fields = rows.output.iter().enumerate().map(field).collect::<Result<Vec<_>>>()?;
         let schema = table_schema(fields.into_iter()).map_err(|error| error.at_span(query.span))?;
@@ -224,7 +244,8 @@ impl Planner {
         };
         for field in table.rules().cloned().unwrap_or_default().visible(&table.schema) {
             let (name, ty) = (field.name().clone(), Some(type_of_field(&field)?));
-            new.columns.push(NewColumn { name, ty, nullable: field.is_nullable() });
+            let collation = collation_of_field(&field).map(str::to_owned);
+            new.columns.push(NewColumn { name, ty, nullable: field.is_nullable(), collation });
         }
         Ok(())
     }
@@ -234,7 +255,7 @@ impl Planner {
         let table = split_name(&name.name).1;
         let own = plain(&column.name);
         let key_of = || vec![own.clone()];
-        let (mut nullable, mut is_virtual) = (true, false);
+        let (mut nullable, mut is_virtual, mut collation) = (true, false, None);
         for constraint in &column.constraints {
             let given = constraint.name.as_ref().map(plain);
             let rules = &mut new.rules;
@@ -268,9 +289,7 @@ impl Planner {
                     }
                     new.encodings.push((own.clone(), encoding.text.to_lowercase()));
                 }
-                ColumnConstraintKind::Collate(_) => {
-                    return Err(Error::unsupported(format!("COLLATE of column {own}")).at_span(constraint.span));
-                }
+                ColumnConstraintKind::Collate(name) => collation = collation_text(name)?,
             }
         }
         let is_plain = |constraint: &&ast::ColumnConstraint| {
@@ -290,7 +309,7 @@ impl Planner {
             Some((ty, None)) => Some(self.column_type(ty)?),
             None => None,
         };
-        new.columns.push(NewColumn { name: own, ty, nullable });
+        new.columns.push(NewColumn { name: own, ty, nullable, collation });
         Ok(())
     }
 
@@ -365,7 +384,7 @@ fn refuse_subquery(bound: &Expr, what: &str) -> Result<()> {
 pub(crate) fn columns_of(fields: &[Field]) -> Result<Vec<ColumnOf>> {
     let column = |field: &Field| {
         let (name, nullable) = (field.name().clone(), field.is_nullable());
-        Ok(ColumnOf { name, ty: type_of_field(field)?, nullable })
+        Ok(ColumnOf { name, ty: type_of_field(field)?, nullable, collation: collation_of_field(field).map(Arc::from) })
     };
     fields.iter().map(column).collect()
 }

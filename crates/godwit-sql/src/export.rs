@@ -20,7 +20,7 @@ use godwit_catalog::{
 };
 use godwit_syntax::ast::{CreateView, MacroOverload, Statement};
 use godwit_types::SqlType;
-use godwit_vector::sql::type_of_field;
+use godwit_vector::sql::{collation_of_field, type_of_field};
 
 use crate::Planner;
 use crate::encodings::ENCODING;
@@ -235,6 +235,10 @@ fn table_text(full: &str, schema: &Schema, rules: &TableRules, known: Known<'_>)
 
 fn column_text(field: &Field, rules: &TableRules, known: Known<'_>) -> Result<String> {
     let mut text = format!("{} {}", quoted_text(field.name()), type_text(&type_of_field(field)?, known.types));
+    if let Some(collation) = collation_of_field(field) {
+        let parts: Vec<String> = collation.split('.').map(quoted_text).collect();
+        text += &format!(" COLLATE {}", parts.join("."));
+    }
     let owned = |expression: &str| {
         let used = sequences_in(expression).into_iter().find_map(|name| match known.catalog.get(&name) {
             Some(CatalogEntry::Sequence(sequence)) => Some(sequence),

@@ -30,7 +30,7 @@ impl Planner {
     pub(crate) fn typed_columns(&self, new: &mut NewColumns) -> Result<Vec<Field>> {
         let known = virtual_values(&new.rules, &new.generated);
         let field = |column: &crate::create_table::NewColumn| match &column.ty {
-            Some(ty) => field_of(&column.name, ty, column.nullable).map(Some),
+            Some(ty) => column.field(ty).map(Some),
             None => Ok(None),
         };
         let mut fields = new.columns.iter().map(field).collect::<Result<Vec<Option<Field>>>>()?;
@@ -60,12 +60,12 @@ impl Planner {
         let Some(definition) = new.generated.first() else {
             let ty = column.ty.as_ref();
             let ty = ty.ok_or_else(|| Error::user(format!("the column {} has no type", column.name)))?;
-            return field_of(&column.name, ty, column.nullable).map(Some);
+            return column.field(ty).map(Some);
         };
         let expression = with_values(&definition.expr.to_string(), &virtual_values(&new.rules, &new.generated))?;
         let others: Vec<Field> = target.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
         let inferred = self.type_of(definition, &expression, &columns_of(&others)?, column.ty.as_ref())?;
-        let field = field_of(&column.name, column.ty.as_ref().unwrap_or(&inferred), column.nullable)?;
+        let field = column.field(column.ty.as_ref().unwrap_or(&inferred))?;
         let position = new.rules.visible(target.schema()).len();
         let kind = definition.kind;
         new.rules.generated.push(GeneratedColumn { field: field.clone(), position, expression, kind });

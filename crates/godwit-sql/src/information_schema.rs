@@ -23,7 +23,7 @@ use godwit_catalog::{
 };
 use godwit_common::Result;
 use godwit_types::{SqlType, Value};
-use godwit_vector::sql::type_of_field;
+use godwit_vector::sql::{collation_of_field, type_of_field};
 
 use crate::pg_catalog;
 
@@ -41,7 +41,7 @@ const TABLES: [Column; 5] = [
     ("table_type", false),
     ("table_comment", false),
 ];
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     ("table_catalog", false),
     ("table_schema", false),
     ("table_name", false),
@@ -57,6 +57,7 @@ const COLUMNS: [Column; 15] = [
     ("datetime_precision", true),
     ("is_generated", false),
     ("generation_expression", false),
+    ("collation_name", false),
 ];
 
 const COMMENTS: [Column; 6] = [
@@ -303,8 +304,8 @@ fn sequences(namespace: &Namespace) -> Vec<Vec<Value>> {
     sequences.collect()
 }
 
-/// Name, type, nullability, and default or expression of a column of an object.
-type ListedColumn = (String, Option<SqlType>, bool, Option<String>);
+/// Name, type, nullability, default or expression, and collation of a column of an object.
+type ListedColumn = (String, Option<SqlType>, bool, Option<String>, Option<String>);
 
 fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
@@ -320,14 +321,15 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
                 let column = |field: &Field| {
                     let expression = rules.generated_column(field.name()).map(|column| column.expression.as_str());
                     let default = rules.default_of(field.name()).or(expression).map(str::to_owned);
-                    (field.name().clone(), type_of_field(field).ok(), field.is_nullable(), default)
+                    let collation = collation_of_field(field).map(str::to_owned);
+                    (field.name().clone(), type_of_field(field).ok(), field.is_nullable(), default, collation)
                 };
                 rules.visible(&table.schema).iter().map(column).collect()
             }
             // Objects that a view refers to may no longer exist; then its columns aren't known.
             CatalogEntry::View(view) => match view_columns(&database, &view) {
                 Ok(columns) => {
-                    columns.into_iter().map(|(name, ty, nullable)| (name, Some(ty), nullable, None)).collect()
+                    columns.into_iter().map(|(name, ty, nullable)| (name, Some(ty), nullable, None, None)).collect()
                 }
                 Err(_) => continue,
             },
@@ -335,7 +337,7 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
                 continue;
             }
         };
-        for ((name, ty, nullable, default), position) in columns.into_iter().zip(1_i128..) {
+        for ((name, ty, nullable, default, collation), position) in columns.into_iter().zip(1_i128..) {
             let precision = ty.as_ref().and_then(SqlType::decimal_digits);
             let of_column = generated.iter().find(|column| column.field.name().eq_ignore_ascii_case(&name));
             let expression = of_column.map(|column| column.expression.as_str());
@@ -355,6 +357,7 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
                 ty.as_ref().and_then(fraction_digits).map_or(Value::Null, Value::Integer),
                 text(if expression.is_some() { "ALWAYS" } else { "NEVER" }),
                 text_or_null(expression),
+                text_or_null(collation.as_deref()),
             ]);
         }
     }

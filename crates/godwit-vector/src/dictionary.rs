@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn bytes_are_those_of_views_and_long_strings() {
         let dictionary = |strings: &[String]| Dictionary::new(Flat::Str(StrColumn::from_strings(strings)), true);
-        let strings: Vec<String> = (0..10_000).map(|i| format!("{i:0>20}")).collect();
-        assert_eq!(dictionary(&strings).bytes(), 10_000 * 36);
+        let strings: Vec<String> = (0..500).map(|i| format!("{i:0>20}")).collect();
+        assert_eq!(dictionary(&strings).bytes(), 500 * 36);
         assert_eq!(dictionary(&["short".to_owned()]).bytes(), 16);
         assert_eq!(dictionary(&[]).bytes(), 0);
     }

@@ -6,7 +6,7 @@
 //! Expressions".
 
 use godwit_common::{Error, Result, Span, SqlState};
-use godwit_plan::{AggregateCall, AggregateMatch, ArgumentType, ColumnSet, Expr, ExprKind, SortKey};
+use godwit_plan::{AggregateCall, AggregateMatch, ArgumentType, ColumnId, ColumnSet, Expr, ExprKind, SortKey};
 use godwit_syntax::ast::{self, NullTreatment};
 use godwit_types::SqlType;
 
@@ -54,6 +54,22 @@ impl Binder {
         self.collect_aggregate(name, aggregate_call(parts, false, span), cx)
     }
 
+    /// Adds the aggregate that takes one of the values of each group; returns its column.
+    pub(crate) fn add_any_value(
+        &mut self,
+        value: Expr,
+        aggregates: &mut Vec<(ColumnId, AggregateCall)>,
+    ) -> Result<ColumnId> {
+        let (span, args) = (value.span, vec![value]);
+        let found = self.find_aggregate("any_value", &args, &[], span)?;
+        let parts = AggregateParts { found, args, filter: None, order_by: Vec::new(), distinct: false };
+        let call = aggregate_call(parts, false, span);
+        let column = self.plan.add_column("any_value", call.ty.clone(), call.nullable);
+        self.inherit_collation(column, &call.args[0]);
+        aggregates.push((column, call));
+        Ok(column)
+    }
+
     /// Returns the column of an aggregate: a new one, or that of an equal call.
     fn collect_aggregate(&mut self, name: &str, mut call: AggregateCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let level = self.level_of(name, &call, cx)?;
@@ -75,7 +91,11 @@ impl Binder {
             call.span = span;
         }
         let made = self.plan.add_column(name, ty.clone(), nullable);
+        let text = call.args.first().filter(|_| ty == SqlType::Varchar).cloned();
         collected.push((made, call));
+        if let Some(text) = text {
+            self.inherit_collation(made, &text);
+        }
         column(made)
     }
 
@@ -112,6 +132,7 @@ impl Binder {
             }
             _ => self.call_arguments(call, name, cx)?,
         };
+        let (name, args) = self.collated_aggregate(name, args, call.distinct)?;
         let mut order_by = self.sort_keys(&call.order_by, cx)?;
         order_by.extend(self.sort_keys(&call.within_group, cx)?);
         let filter = match &call.filter {

@@ -137,6 +137,7 @@ impl Binder {
         if let Some(zone) = self.zone_of_call(name, &args) {
             return self.call_in_zone(&zone, name, args, span);
         }
+        let args = self.searched(name, args)?;
         let environment = self.environment.clone();
         let found = self.with_argument_types(&args, |types| environment.functions().scalar(name, types));
         let found = found.map_err(|error| self.no_function(name, &args, &error, span))?;

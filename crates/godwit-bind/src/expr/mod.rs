@@ -46,6 +46,7 @@ use godwit_plan::{Expr, SortKey};
 use godwit_syntax::ast::{self, ExprKind};
 
 pub(crate) use collation::Collation;
+pub use collation::collation_text;
 pub(crate) use godwit_types::Context as CastContext;
 pub(crate) use macros::in_macro;
 pub(crate) use near::nearest;
@@ -152,7 +153,7 @@ impl Binder {
     pub(crate) fn sort_key(&mut self, by: &ast::OrderByExpr, cx: &mut ExprContext<'_>) -> Result<SortKey> {
         let (expr, collation) = Collation::split(&by.expr)?;
         let value = self.settled(expr, cx)?;
-        Ok(sort_key(self.in_collation(value, &collation)?, by.direction, by.nulls))
+        Ok(sort_key(self.key_of(value, collation)?, by.direction, by.nulls))
     }
 
     fn sort_keys(&mut self, keys: &[ast::OrderByExpr], cx: &mut ExprContext<'_>) -> Result<Vec<SortKey>> {

@@ -6,7 +6,6 @@ use godwit_syntax::ast::{self, IsTest, LikeKind};
 use godwit_types::{SqlType, Value};
 
 use super::CastContext;
-use super::collation::Collation;
 use super::rows::{row_of, row_or_value};
 use super::sharing::Shared;
 use crate::Binder;
@@ -60,10 +59,9 @@ impl Binder {
             unreachable!("the caller has looked");
         };
         let mut shared = Shared::new();
-        let collation = Collation::of([&**operand, &**low, &**high])?;
-        let operand = self.collated(operand, &collation, cx)?;
+        let compared = <[Expr; 3]>::try_from(self.compared(&[operand, low, high], cx)?);
+        let [operand, mut low, mut high] = compared.expect("a value for each operand");
         let operand = self.share(operand, &mut shared);
-        let (mut low, mut high) = (self.collated(low, &collation, cx)?, self.collated(high, &collation, cx)?);
         let span = low.span.to(high.span);
         if *symmetric {
             (low, high) = (self.share(low, &mut shared), self.share(high, &mut shared));
@@ -114,10 +112,11 @@ impl Binder {
                 self.with_shared(Expr::or(equal), shared)
             }
             _ => {
-                let collation = Collation::of(std::iter::once(operand).chain(list))?;
-                let operand = self.collated(operand, &collation, cx)?;
-                let list = self.exprs_in(list, &collation, cx)?;
-                self.is_one_of(operand, list)?
+                let list = self.all_unpacked(list, cx.scope)?;
+                let operands: Vec<&ast::Expr> = std::iter::once(operand).chain(list.iter()).collect();
+                let mut values = self.compared(&operands, cx)?;
+                let list = values.split_off(1);
+                self.is_one_of(values.pop().expect("the operand comes first"), list)?
             }
         };
         Ok(if negated { found.negated() } else { found })
@@ -145,8 +144,11 @@ impl Binder {
             LikeKind::SimilarTo => Match::Similar,
             LikeKind::Glob => Match::Glob,
         };
-        let operand = self.expr(operand, cx)?;
-        let pattern = self.expr(pattern, cx)?;
+        let (operand, pattern) = (self.expr(operand, cx)?, self.expr(pattern, cx)?);
+        let (operand, pattern) = match kind {
+            Match::Like | Match::ILike => self.as_letters(operand, pattern)?,
+            Match::Similar | Match::Glob | Match::Regex | Match::IRegex => (operand, pattern),
+        };
         let escape = escape.as_deref().map(|escape| self.escape(escape, cx)).transpose()?;
         let matches = self.matches(kind, operand, pattern, escape)?;
         Ok(if *negated { matches.negated() } else { matches })
@@ -203,22 +205,22 @@ impl Binder {
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
         let mut shared = Shared::new();
-        let compared =
-            operand.map(|operand| std::iter::once(operand).chain(branches.iter().map(|branch| &branch.when)));
-        let collation = Collation::of(compared.into_iter().flatten())?;
-        let operand = match operand {
+        let (operand, mut whens) = match operand {
             Some(operand) => {
-                let operand = self.collated(operand, &collation, cx)?;
-                Some(self.share(operand, &mut shared))
+                let compared: Vec<&ast::Expr> =
+                    std::iter::once(operand).chain(branches.iter().map(|branch| &branch.when)).collect();
+                let mut whens = self.compared(&compared, cx)?.into_iter();
+                let operand = whens.next().expect("the operand comes first");
+                (Some(self.share(operand, &mut shared)), whens)
             }
-            None => None,
+            None => (None, Vec::new().into_iter()),
         };
         let mut conditions = Vec::with_capacity(branches.len());
         let mut values = Vec::with_capacity(branches.len() + 1);
         for branch in branches {
             conditions.push(match &operand {
                 Some(operand) => {
-                    let when = self.collated(&branch.when, &collation, cx)?;
+                    let when = whens.next().expect("there is one for each branch");
                     self.compare(Comparison::Equal, operand.clone(), when, branch.when.span)?.at(branch.when.span)
                 }
                 None => self.truth(&branch.when, cx, "the condition of WHEN")?,

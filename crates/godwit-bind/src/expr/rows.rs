@@ -7,7 +7,6 @@ use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Comparison, Expr};
 use godwit_syntax::ast;
 
-use super::collation::Collation;
 use super::sharing::Shared;
 use crate::Binder;
 use crate::binder::ExprContext;
@@ -48,9 +47,8 @@ impl Binder {
                 self.compare_rows(comparison, left, right, op_span)
             }
             _ => {
-                let collation = Collation::of([left, right])?;
-                let left = self.collated(left, &collation, cx)?;
-                let right = self.collated(right, &collation, cx)?;
+                let compared = <[Expr; 2]>::try_from(self.compared(&[left, right], cx)?);
+                let [left, right] = compared.expect("a value for each operand");
                 self.compare(comparison, left, right, op_span)
             }
         }
@@ -102,7 +100,8 @@ impl Binder {
             let error = Error::user(format!("a row of {left} values is compared with one of {right}"));
             return Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(span));
         }
-        let pairs = left.into_iter().zip(right);
+        let pairs = left.into_iter().zip(right).map(|(left, right)| self.in_common_collation(left, right));
+        let pairs = pairs.collect::<Result<Vec<_>>>()?.into_iter();
         match comparison {
             Comparison::Equal | Comparison::NotDistinct => {
                 let equal = pairs.map(|(left, right)| self.compare(comparison, left, right, span));

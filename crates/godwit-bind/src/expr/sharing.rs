@@ -23,7 +23,7 @@ impl Binder {
         let (ty, nullable, span) = (value.ty.clone(), value.nullable, value.span);
         let is_volatile = value.is_volatile();
         let known = self.shared_values.get(&value).copied().filter(|_| !is_volatile);
-        let column = known.unwrap_or_else(|| self.plan.add_column("value", ty.clone(), nullable));
+        let column = known.unwrap_or_else(|| self.add_column_of("value", &value));
         if known.is_none() && !is_volatile {
             self.shared_values.insert(value.clone(), column);
         }

@@ -111,7 +111,8 @@ impl Binder {
         };
         let mut shared = Shared::new();
         let value = self.share(value, &mut shared);
-        let is_equal = self.compare(Comparison::Equal, value.clone(), other, span)?;
+        let (left, right) = self.in_common_collation(value.clone(), other)?;
+        let is_equal = self.compare(Comparison::Equal, left, right, span)?;
         let ty = value.ty.clone();
         let branches = vec![(is_equal, Expr::null(ty.clone()))];
         let case = ExprKind::Case { branches, otherwise: Some(Box::new(value)) };

@@ -186,6 +186,8 @@ impl Binder {
 
     /// Compares with each item of a list literal.
     fn quantify_items(&mut self, value: Expr, how: Quantification, items: Vec<Expr>) -> Result<Expr> {
+        let mut items = self.in_one_collation(std::iter::once(value).chain(items).collect(), None)?;
+        let value = items.remove(0);
         if how.op == BinaryOperator::Equal && !how.all {
             return self.is_one_of(value, items);
         }
@@ -224,7 +226,7 @@ impl Binder {
         let mut compared = Vec::with_capacity(columns.len());
         let mut nullable = false;
         for (value, &id) in left.into_iter().zip(&columns) {
-            let right = column(self, id);
+            let (value, right) = self.in_common_collation(value, column(self, id))?;
             let (a, b) = (self.type_so_far(&value).into_owned(), right.ty.clone());
             let Some(ty) = common_type(&a, &b) else {
                 let error = Error::user(format!("there is no {a} {} {b}", comparison.symbol()));
@@ -233,7 +235,7 @@ impl Binder {
             };
             let value = self.coerce(value, &ty, CastContext::Explicit)?;
             nullable |= value.nullable || right.nullable;
-            let made = match right.ty == ty {
+            let made = match right.ty == ty && right.as_column() == Some(id) {
                 true => id,
                 false => self.plan.add_column(self.plan.column(id).name.clone(), ty.clone(), right.nullable),
             };

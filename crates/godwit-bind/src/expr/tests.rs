@@ -32,7 +32,13 @@ impl Table {
         let column = |text: &str| {
             let (name, ty) = text.trim().split_once(' ').expect("a name and a type");
             let (ty, nullable) = ty.strip_suffix(" not null").map_or((ty, true), |ty| (ty, false));
-            RelationColumn { name: name.to_owned(), ty: type_of(ty), nullable, hidden: name == "rowid" }
+            RelationColumn {
+                name: name.to_owned(),
+                ty: type_of(ty),
+                nullable,
+                hidden: name == "rowid",
+                collation: None,
+            }
         };
         let columns: Vec<RelationColumn> = columns.split(';').map(column).collect();
         let statistics = TableStatistics::of_rows(0, true, columns.len());

@@ -11,8 +11,8 @@ use godwit_plan::{
 use godwit_syntax::ast::{self, NullTreatment, Over};
 use godwit_types::{SqlType, Value, cast_value, common_type};
 
-use super::CastContext;
 use super::near::with_nearest;
+use super::{CastContext, Collation};
 use crate::Binder;
 use crate::binder::{Clause, ExprContext};
 
@@ -44,7 +44,9 @@ impl Binder {
         let mut inside = ExprContext { scope, clause: Clause::WindowArgument, collected: &mut *cx.collected, windows };
         let mut bound = self.window_target(name, call, span, &mut inside)?;
         for expr in window.partition_by {
-            bound.partition_by.push(self.settled(expr, &mut inside)?);
+            let (expr, collation) = Collation::split(expr)?;
+            let value = self.settled(expr, &mut inside)?;
+            bound.partition_by.push(self.key_of(value, collation)?);
         }
         bound.order_by = self.sort_keys(window.order_by, &mut inside)?;
         let frame = match window.frame {
@@ -80,6 +82,9 @@ impl Binder {
             call.span = span;
         }
         let made = self.plan.add_column(name, ty.clone(), nullable);
+        if let (SqlType::Varchar, Some(text)) = (&ty, call.args.first()) {
+            self.inherit_collation(made, text);
+        }
         cx.collected.windows.push((made, call));
         column(made)
     }

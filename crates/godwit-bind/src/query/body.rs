@@ -47,8 +47,11 @@ impl Binder {
         let keys = match order {
             ast::OrderBy::All { direction, nulls, .. } => {
                 let columns: Vec<ColumnId> = bound.columns.iter().map(|&(_, column)| column).collect();
-                let key = |column| super::order::key(self.column(column, outer), *direction, *nulls);
-                columns.into_iter().map(key).collect()
+                let mut key = |column| {
+                    let value = self.column(column, outer);
+                    Ok(super::order::key(self.key_of(value, None)?, *direction, *nulls))
+                };
+                columns.into_iter().map(&mut key).collect::<Result<_>>()?
             }
             ast::OrderBy::Exprs(exprs) => {
                 let mut keys: Vec<SortKey> = Vec::new();
@@ -58,7 +61,7 @@ impl Binder {
                         Some(column) => self.column(column, outer),
                         None => self.key_over_result(by, &bound, outer)?,
                     };
-                    let value = self.in_collation(value, &collation)?;
+                    let value = self.key_of(value, collation)?;
                     keys.push(super::order::key(value, expr.direction, expr.nulls));
                 }
                 keys

@@ -7,6 +7,7 @@
 //! SELECT coalesce(*COLUMNS('a|b'))    an argument for each column
 //! ```
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
@@ -110,6 +111,25 @@ impl Binder {
             ast::Expr { kind: ExprKind::Column(path), span: expr.span }
         };
         Ok(Some(self.selected_columns(columns, expr.span, scope)?.into_iter().map(path).collect()))
+    }
+
+    /// Replaces each `*COLUMNS(…)` of a list by the columns that it stands for.
+    pub(crate) fn all_unpacked<'e>(
+        &mut self,
+        list: &'e [ast::Expr],
+        scope: &Scope<'_>,
+    ) -> Result<Cow<'e, [ast::Expr]>> {
+        if !list.iter().any(|item| matches!(&item.kind, ExprKind::Columns(columns) if columns.unpack)) {
+            return Ok(Cow::Borrowed(list));
+        }
+        let mut all = Vec::new();
+        for item in list {
+            match self.unpacked(item, scope)? {
+                Some(parts) => all.extend(parts),
+                None => all.push(item.clone()),
+            }
+        }
+        Ok(Cow::Owned(all))
     }
 
     /// Binds a condition with COLUMNS in it, which must hold for each of them.

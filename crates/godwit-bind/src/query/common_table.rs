@@ -142,6 +142,10 @@ impl Binder {
         for ((name, _), ty) in base.columns.iter().zip(&types) {
             columns.push((name.clone(), self.plan.add_column(&**name, ty.clone(), true)));
         }
+        for (&(_, column), &(_, of_base)) in columns.iter().zip(&base.columns) {
+            let collation = self.plan.column(of_base).collation.clone();
+            self.plan.set_collation(column, collation);
+        }
         let named = renamed(columns.clone(), cte)?;
         let rows = CommonRows::Working { of: working, is_used: false };
         self.common_tables.push(CommonTable { name: cte.name.text.clone(), columns: named, rows });

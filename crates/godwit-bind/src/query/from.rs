@@ -169,6 +169,7 @@ impl Binder {
         for (position, column) in relation.columns().iter().enumerate() {
             let id = self.plan.add_column(column.name.as_str(), column.ty.clone(), column.nullable);
             self.plan.set_table(id, own.clone());
+            self.plan.set_collation(id, column.collation.clone());
             columns.push((id, position));
             seen.push(VisibleColumn { hidden: column.hidden, ..visible(column.name.as_str(), id, &own) });
         }
@@ -198,7 +199,7 @@ impl Binder {
             let mut context = ExprContext { scope: &scope, clause, collected: &mut collected, windows: &[] };
             let value = self.expr(&expr, &mut context)?;
             let value = self.coerce(value, &computed.ty, CastContext::Explicit)?;
-            let id = self.plan.add_column(computed.name.as_str(), computed.ty.clone(), value.nullable);
+            let id = self.add_column_of(&computed.name, &value);
             made.push((id, value));
             let at = computed.position.min(columns.len());
             columns.insert(at, visible(computed.name.as_str(), id, &own[own.len() - 1]));
@@ -219,6 +220,7 @@ impl Binder {
             }
             let info = self.plan.column(column).clone();
             let id = self.plan.add_column(info.name, info.ty, nullable.contains(column));
+            self.plan.set_collation(id, info.collation);
             used.push((id, column));
             fresh.push(id);
         }

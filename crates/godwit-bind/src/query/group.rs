@@ -7,11 +7,12 @@
 //! Clauses".
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_plan::{Arithmetic, ColumnId, ColumnSet, Expr, ExprKind, NodeId};
+use godwit_plan::{AggregateCall, Arithmetic, ColumnId, ColumnSet, Expr, ExprKind, NodeId};
 use godwit_types::SqlType;
 
 use super::select::Clauses;
 use crate::Binder;
+use crate::expr::Collation;
 
 /// The grouping of a SELECT.
 #[derive(Default)]
@@ -22,6 +23,10 @@ pub(super) struct Grouping {
     pub grouping_id: Option<ColumnId>,
     /// Keys before they have ids.
     pub exprs: Vec<Expr>,
+    /// Texts with a collation, whose key is what they are compared by. One of each group stands for them.
+    collated: Vec<(Expr, usize)>,
+    /// What stands for them.
+    stand_ins: Vec<(Expr, Expr)>,
     /// Columns of the input, hidden above the aggregation.
     input: ColumnSet,
 }
@@ -30,25 +35,57 @@ impl Grouping {
     /// Returns the keys of GROUP BY ALL: items of the SELECT list that depend on the row and contain no aggregate. If
     /// there are none, or if `is_all` is false, there is one group, as in DuckDB: `SELECT now(), count(*) … GROUP BY
     /// ALL` returns a row for an empty input.
-    pub fn of_all(binder: &Binder, clauses: &Clauses, is_all: bool) -> Self {
+    pub fn of_all(binder: &mut Binder, clauses: &Clauses, is_all: bool) -> Result<Self> {
         let mut grouping = Self::default();
         let collected: ColumnSet = clauses.collected.aggregates.iter().map(|&(column, _)| column).collect();
         let windows: ColumnSet = clauses.collected.windows.iter().map(|&(column, _)| column).collect();
         for (_, value) in clauses.values.iter().filter(|_| is_all) {
             let used = binder.used_columns(&[value]);
             if used.is_disjoint(&collected) && used.is_disjoint(&windows) && !used.is_empty() {
-                grouping.key(value.clone());
+                grouping.key(binder, value.clone(), None)?;
             }
         }
-        grouping
+        Ok(grouping)
     }
 
-    /// Returns the position of a key; adds it if it is new.
-    pub fn key(&mut self, expr: Expr) -> usize {
-        self.exprs.iter().position(|known| *known == expr).unwrap_or_else(|| {
+    /// Returns the position of the key for a value, compared in the collation that was written or in its own; adds it if
+    /// it is new.
+    pub fn key(&mut self, binder: &mut Binder, value: Expr, collation: Option<Collation>) -> Result<usize> {
+        let expr = binder.key_of(value.clone(), collation)?;
+        let is_collated = expr != value;
+        let at = self.exprs.iter().position(|known| *known == expr).unwrap_or_else(|| {
             self.exprs.push(expr);
             self.exprs.len() - 1
-        })
+        });
+        if is_collated {
+            self.collated.push((value, at));
+        }
+        Ok(at)
+    }
+
+    /// Adds the aggregates for texts that have a collation. Keys must have ids.
+    pub fn add_stand_ins(
+        &mut self,
+        binder: &mut Binder,
+        aggregates: &mut Vec<(ColumnId, AggregateCall)>,
+    ) -> Result<()> {
+        for (value, at) in self.collated.clone() {
+            let scope = crate::scope::Scope::default();
+            let column = binder.add_any_value(value.clone(), aggregates)?;
+            let one = binder.column(column, &scope);
+            let stand_in = match &self.sets {
+                None => one,
+                // In rows of sets without the key, it is NULL.
+                Some(_) => {
+                    let is_there =
+                        Expr { nullable: true, ..binder.column(self.keys[at].0, &scope) }.is_null().negated();
+                    let ty = one.ty.clone();
+                    Expr::new(ExprKind::Case { branches: vec![(is_there, one)], otherwise: None }, ty, true)
+                }
+            };
+            self.stand_ins.push((value, stand_in));
+        }
+        Ok(())
     }
 
     /// Assigns ids to the keys.
@@ -107,7 +144,8 @@ impl Grouping {
     }
 
     fn position(&self, key: &Expr) -> Result<usize> {
-        self.keys.iter().position(|(_, known)| known == key).ok_or_else(|| {
+        let collated = || self.collated.iter().find(|(value, _)| value == key).map(|&(_, at)| at);
+        self.keys.iter().position(|(_, known)| known == key).or_else(collated).ok_or_else(|| {
             let error = Error::user("the arguments of GROUPING are keys of GROUP BY, this is none");
             error.with_code(SqlState::GROUPING_ERROR).at_span(key.span)
         })
@@ -118,6 +156,9 @@ impl Grouping {
         if let Some((column, _)) = self.keys.iter().find(|(_, key)| *key == expr) {
             let nullable = expr.nullable || self.sets.is_some();
             return Expr::new(ExprKind::Column(*column), expr.ty, nullable).at(expr.span);
+        }
+        if let Some((_, stand_in)) = self.stand_ins.iter().find(|(value, _)| *value == expr) {
+            return stand_in.clone().at(expr.span);
         }
         let mut expr = expr.map_children(&mut |part| self.replaced(binder, part));
         if let ExprKind::Subquery(subquery) = &mut expr.kind {

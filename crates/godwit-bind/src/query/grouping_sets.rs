@@ -3,7 +3,6 @@
 //! Each element stands for a list of sets; several elements are combined as a cross product.
 
 use godwit_common::{Error, Result, Span, SqlState};
-use godwit_plan::Expr;
 use godwit_syntax::Child;
 use godwit_syntax::ast::{self, GroupingElement, GroupingElementKind};
 
@@ -12,6 +11,7 @@ use super::items::{Item, ItemValue, for_each_part};
 use super::order;
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
+use crate::expr::Collation;
 use crate::scope::Scope;
 
 /// Maximum number of grouping sets: each has its own groups.
@@ -75,7 +75,7 @@ impl Binder {
         let mut keys = |binder: &mut Self, exprs: &[ast::Expr]| -> Result<Vec<usize>> {
             let mut set = Vec::new();
             for expr in exprs {
-                let key = grouping.key(binder.group_key(expr, items, scope)?);
+                let key = binder.group_key(expr, items, scope, grouping)?;
                 if !set.contains(&key) {
                     set.push(key);
                 }
@@ -110,7 +110,15 @@ impl Binder {
     }
 
     /// Binds a key: an expression over FROM, the position of an item of SELECT, or its alias if FROM has no such name.
-    fn group_key(&mut self, expr: &ast::Expr, items: &mut [Item<'_>], scope: &Scope<'_>) -> Result<Expr> {
+    /// Returns its position.
+    fn group_key(
+        &mut self,
+        expr: &ast::Expr,
+        items: &mut [Item<'_>],
+        scope: &Scope<'_>,
+        grouping: &mut Grouping,
+    ) -> Result<usize> {
+        let (expr, collation) = Collation::split(expr)?;
         let named = match &expr.kind {
             ast::ExprKind::Column(path) if path.len() == 1 => {
                 let is_column = scope.has_column(&path[0]);
@@ -126,7 +134,8 @@ impl Binder {
                 self.expr(expr, &mut ExprContext { scope, clause, collected: &mut collected, windows: &[] })?
             }
         };
-        Ok(self.settle(key))
+        let value = self.settle(key);
+        grouping.key(self, value, collation)
     }
 }
 

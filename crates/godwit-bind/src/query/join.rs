@@ -78,7 +78,8 @@ impl Binder {
     fn equality_of(&mut self, pair: &MergedPair, both: &Source, span: Span) -> Result<Expr> {
         let scope = Scope { filled: both.filled.clone(), ..Scope::default() };
         let sides = [pair.left, pair.right].map(|column| self.column(column, &scope).at(span));
-        let (mut sides, _) = self.unify(sides.into(), &format!("the columns {} of USING", pair.name))?;
+        let sides = self.in_one_collation(sides.into(), None)?;
+        let (mut sides, _) = self.unify(sides, &format!("the columns {} of USING", pair.name))?;
         let right = sides.pop().expect("two were given");
         let left = sides.pop().expect("two were given");
         Ok(Expr::compare(Comparison::Equal, left, right).at(span))
@@ -114,6 +115,7 @@ impl Binder {
                     let nullable = nullable_inside(self, left, right);
                     let value = Expr::new(ExprKind::Coalesce(values), ty.clone(), nullable);
                     let column = self.plan.add_column(&*name, ty, nullable);
+                    self.inherit_collation(column, &value);
                     made.push((column, value));
                     column
                 }
@@ -121,9 +123,9 @@ impl Binder {
                 // The value has the type of the comparison; the side's own column keeps its type.
                 _ => {
                     let sides = [left, right].map(|column| self.column(column, &scope));
-                    let (mut sides, ty) = self.unify(sides.into(), "the columns of USING")?;
+                    let (mut sides, _) = self.unify(sides.into(), "the columns of USING")?;
                     let value = sides.swap_remove((kind == ast::JoinKind::Right) as usize);
-                    let column = self.plan.add_column(&*name, ty, value.nullable);
+                    let column = self.add_column_of(&name, &value);
                     made.push((column, value));
                     column
                 }

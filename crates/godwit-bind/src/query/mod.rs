@@ -98,7 +98,7 @@ impl Binder {
                 }
             };
             let value = self.coerce(value, ty, crate::expr::CastContext::Explicit)?;
-            let fresh = self.plan.add_column(&*name, ty.clone(), value.nullable);
+            let fresh = self.add_column_of(&name, &value);
             made.push((fresh, value));
             columns.push((name, fresh));
         }

@@ -9,6 +9,7 @@
 //! columns stand for them in the expressions. If the SELECT turns out to be grouped, `group.rs` then replaces each key
 //! by its column, and rejects columns that aren't keys.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
@@ -88,7 +89,7 @@ impl Binder {
         if is_grouped {
             let keys = match keys {
                 Some(keys) => keys,
-                None => Grouping::of_all(self, &clauses, matches!(select.group_by, Some(ast::GroupBy::All(_)))),
+                None => Grouping::of_all(self, &clauses, matches!(select.group_by, Some(ast::GroupBy::All(_))))?,
             };
             node = self.grouped(node, keys, &mut clauses)?;
         }
@@ -151,7 +152,12 @@ impl Binder {
         };
         let distinct_on = match &select.distinct {
             Some(ast::Distinct::On(exprs)) => {
-                Some(exprs.iter().map(|expr| key(self, expr, Clause::DistinctOn)).collect::<Result<Vec<_>>>()?)
+                let mut key = |expr: &ast::Expr| {
+                    let (expr, collation) = Collation::split(expr)?;
+                    let value = key(self, expr, Clause::DistinctOn)?;
+                    self.key_of(value, collation)
+                };
+                Some(exprs.iter().map(&mut key).collect::<Result<Vec<_>>>()?)
             }
             Some(ast::Distinct::Rows) | None => None,
         };
@@ -160,13 +166,15 @@ impl Binder {
                 let key = |by: &ast::OrderByExpr| {
                     let (expr, collation) = Collation::split(&by.expr)?;
                     let value = key(self, expr, Clause::OrderBy)?;
-                    Ok(order::key(self.in_collation(value, &collation)?, by.direction, by.nulls))
+                    Ok(order::key(self.key_of(value, collation)?, by.direction, by.nulls))
                 };
                 exprs.iter().map(key).collect::<Result<Vec<_>>>()?
             }
             Some(ast::OrderBy::All { direction, nulls, .. }) => {
-                let keys = values.iter().map(|(_, value)| order::key(value.clone(), *direction, *nulls));
-                keys.collect()
+                let key = |(_, value): &(Arc<str>, Expr)| {
+                    Ok(order::key(self.key_of(value.clone(), None)?, *direction, *nulls))
+                };
+                values.iter().map(key).collect::<Result<_>>()?
             }
             None => Vec::new(),
         };
@@ -229,6 +237,7 @@ impl Binder {
     /// Adds the aggregation of a grouped SELECT, and rewrites its clauses over the groups.
     fn grouped(&mut self, input: NodeId, mut grouping: Grouping, clauses: &mut Clauses) -> Result<NodeId> {
         grouping.settle(self, input);
+        grouping.add_stand_ins(self, &mut clauses.collected.aggregates)?;
         let groupings = std::mem::take(&mut clauses.collected.groupings);
         let tested = groupings.into_iter().map(|(column, keys)| Ok((column, grouping.tested(self, &keys)?)));
         let tested = tested.collect::<Result<Vec<_>>>()?;
@@ -295,6 +304,10 @@ impl Binder {
             if key.expr.is_constant() {
                 continue;
             }
+            if distinct && let Some(expr) = self.key_over(&made, &key.expr)? {
+                keys.push(SortKey { expr, ..key });
+                continue;
+            }
             let column = self.projected_column("key", key.expr.clone(), &mut made, true);
             if distinct && made.columns.len() > selected {
                 let message = "with SELECT DISTINCT, ORDER BY can use only what is in the SELECT list";
@@ -315,14 +328,15 @@ impl Binder {
         let made = made.columns;
         let mut node = self.plan.add(Node::Project(Project { input, columns: made.clone() }));
         if distinct {
-            let keys = made.into_iter().map(|(column, value)| {
+            let values = made.into_iter().map(|(column, value)| {
                 let (ty, nullable) = (value.ty, value.nullable);
-                (column, Expr::new(godwit_plan::ExprKind::Column(column), ty, nullable))
+                Expr::new(godwit_plan::ExprKind::Column(column), ty, nullable)
             });
-            let keys = keys.collect();
-            let aggregates = Vec::new();
-            let distinct = Aggregate { input: node, keys, sets: None, grouping_id: None, aggregates };
-            node = self.plan.add(Node::Aggregate(distinct));
+            let (rows, renamed) = self.distinct_rows(node, values.collect())?;
+            node = rows;
+            let new_id = |column: ColumnId| renamed.get(&column).copied().unwrap_or(column);
+            columns.iter_mut().for_each(|(_, column)| *column = new_id(*column));
+            keys = keys.into_iter().map(|key| SortKey { expr: key.expr.rename(&renamed), ..key }).collect();
         }
         if let Some(on) = on {
             let (numbered, number) = self.row_numbers(node, on, keys.clone(), span)?;
@@ -336,6 +350,40 @@ impl Binder {
         Ok(BoundQuery { node, columns })
     }
 
+    /// Removes duplicates among rows with these columns. Texts with a collation are compared in it: of equal ones, any is
+    /// kept, under a new column.
+    pub(super) fn distinct_rows(
+        &mut self,
+        input: NodeId,
+        values: Vec<Expr>,
+    ) -> Result<(NodeId, HashMap<ColumnId, ColumnId>)> {
+        let (mut keys, mut aggregates, mut renamed) = (Vec::new(), Vec::new(), HashMap::new());
+        for value in values {
+            let column = value.as_column().expect("rows consist of columns");
+            let key = self.key_of(value.clone(), None)?;
+            if key == value {
+                keys.push((column, key));
+                continue;
+            }
+            keys.push((self.plan.add_column("key", key.ty.clone(), key.nullable), key));
+            renamed.insert(column, self.add_any_value(value, &mut aggregates)?);
+        }
+        let distinct = Aggregate { input, keys, sets: None, grouping_id: None, aggregates };
+        Ok((self.plan.add(Node::Aggregate(distinct)), renamed))
+    }
+
+    /// Returns a key of the order as what a selected value is compared by, if it is that.
+    fn key_over(&mut self, made: &MadeColumns, key: &Expr) -> Result<Option<Expr>> {
+        for (column, value) in &made.columns {
+            if value != key && self.key_of(value.clone(), None)? == *key {
+                let (ty, nullable) = (value.ty.clone(), value.nullable);
+                let selected = Expr::new(godwit_plan::ExprKind::Column(*column), ty, nullable);
+                return self.key_of(selected, None).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
     /// Returns the column of a value in a projection. A column of the input keeps its id; one of an outer query
     /// doesn't: below an outer join, the subquery's column may be NULL where the outer one isn't. With `reuse`, an
     /// equal value that already exists is taken.
@@ -345,7 +393,10 @@ impl Binder {
         if let Some((column, _)) = known {
             return *column;
         }
-        let column = own.unwrap_or_else(|| self.plan.add_column(name, value.ty.clone(), value.nullable));
+        let column = match own {
+            Some(column) => column,
+            None => self.add_column_of(name, &value),
+        };
         made.columns.push((column, value));
         column
     }

@@ -87,11 +87,35 @@ impl Binder {
             ast::SetOperator::Except => SetOperator::Except,
             ast::SetOperator::Intersect => SetOperator::Intersect,
         };
+        let is_collated = self.collate_columns(&columns, &typed)?;
+        if is_collated && operator != SetOperator::Union {
+            let error = Error::unsupported(format!("{} of texts that have a collation", name_of(step.op)));
+            return Err(error.with_hint("use IN, EXISTS or a join, which compare in the collation"));
+        }
         let ids = |input: BoundQuery| (input.node, input.columns.into_iter().map(|(_, column)| column).collect());
         let inputs = typed.into_iter().map(ids).collect();
         let made = columns.iter().map(|&(_, column)| column).collect();
-        let operation = SetOperation { operator, all: step.all, columns: made, inputs };
-        Ok(BoundQuery { node: self.plan.add(Node::SetOperation(operation)), columns })
+        let operation = SetOperation { operator, all: step.all || is_collated, columns: made, inputs };
+        let node = self.plan.add(Node::SetOperation(operation));
+        if step.all || !is_collated {
+            return Ok(BoundQuery { node, columns });
+        }
+        let values = columns.iter().map(|&(_, column)| self.column(column, &Scope::default())).collect();
+        let (node, renamed) = self.distinct_rows(node, values)?;
+        columns.iter_mut().for_each(|(_, column)| *column = renamed.get(column).copied().unwrap_or(*column));
+        Ok(BoundQuery { node, columns })
+    }
+
+    /// Gives the columns of a result the collations of the inputs' columns; returns true if one has a collation.
+    fn collate_columns(&mut self, columns: &[(Arc<str>, ColumnId)], inputs: &[BoundQuery]) -> Result<bool> {
+        let mut is_collated = false;
+        for (at, &(_, column)) in columns.iter().enumerate() {
+            let texts = inputs.iter().map(|input| self.column(input.columns[at].1, &Scope::default()));
+            let value = Expr::new(ExprKind::Coalesce(texts.collect()), self.plan.column(column).ty.clone(), true);
+            is_collated |= self.collation_of(&value)?.is_some();
+            self.inherit_collation(column, &value);
+        }
+        Ok(is_collated)
     }
 
     fn is_nullable(&self, input: &BoundQuery, at: usize) -> bool {

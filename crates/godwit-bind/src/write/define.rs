@@ -22,6 +22,8 @@ pub struct ColumnOf {
     pub ty: SqlType,
     /// Whether it may be NULL.
     pub nullable: bool,
+    /// The collation in which its texts are compared; `None`: by their bytes.
+    pub collation: Option<Arc<str>>,
 }
 
 /// A column of a table that is rebuilt.
@@ -44,6 +46,7 @@ impl Binder {
         let mut shown = Vec::new();
         for column in columns {
             let id = self.plan.add_column(column.name.as_str(), column.ty.clone(), column.nullable);
+            self.plan.set_collation(id, column.collation.clone());
             shown.push(visible(column.name.as_str(), id, &name));
         }
         let relations = vec![ScopeRelation { name: vec![name], columns: shown.clone() }];

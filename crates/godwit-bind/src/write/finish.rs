@@ -124,13 +124,38 @@ impl Binder {
         }
     }
 
+    /// Gives new rows the collations of the table's columns.
+    fn in_collations(
+        &mut self,
+        target: &WriteTarget,
+        node: NodeId,
+        mut columns: Vec<ColumnId>,
+    ) -> (NodeId, Vec<ColumnId>) {
+        let filled = Scope { filled: self.plan.nullable_columns(node), ..Scope::default() };
+        let mut made = Vec::new();
+        for (column, known) in columns.iter_mut().zip(target.relation.columns()) {
+            if self.plan.column(*column).collation != known.collation {
+                let own = self.plan.copy_column(*column);
+                self.plan.set_collation(own, known.collation.clone());
+                made.push((own, self.column(*column, &filled)));
+                *column = own;
+            }
+        }
+        if made.is_empty() {
+            return (node, columns);
+        }
+        let all = self.passed(node).into_iter().chain(made).collect();
+        (self.plan.add(Node::Project(Project { input: node, columns: all })), columns)
+    }
+
     /// Fills in the generated columns that are stored.
     pub(super) fn with_stored(
         &mut self,
         target: &WriteTarget,
         node: NodeId,
-        mut columns: Vec<ColumnId>,
+        columns: Vec<ColumnId>,
     ) -> Result<(NodeId, Vec<ColumnId>)> {
+        let (node, mut columns) = self.in_collations(target, node, columns);
         let stored = target.columns.iter().enumerate().filter_map(|(at, column)| match &column.generated {
             Some(Generation::Stored(expr)) => Some((at, column, expr)),
             _ => None,

@@ -364,6 +364,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too many rows")]
     fn all_bits_are_mixed() {
         let rows = 1 << 16;
         let strings: Vec<String> = (0..rows).map(|i| format!("Customer#{i:09}")).collect();

@@ -28,6 +28,9 @@ pub(super) const UTC: &str = "UTC";
 /// Key of the definition of the SQL type in a field's metadata, if Arrow's type doesn't determine it.
 const SQL_TYPE: &str = "godwit.sql_type";
 
+/// Key of a column's collation in its field's metadata.
+const COLLATION: &str = "godwit.collation";
+
 /// Returns the Arrow field of a column of type `ty`.
 pub fn field_of(name: impl Into<String>, ty: &SqlType, nullable: bool) -> Result<Field> {
     let field = Field::new(name, arrow_type(ty)?, nullable);
@@ -35,6 +38,21 @@ pub fn field_of(name: impl Into<String>, ty: &SqlType, nullable: bool) -> Result
         true => field,
         false => field.with_metadata([(SQL_TYPE.to_owned(), ty.definition())].into()),
     })
+}
+
+/// Returns the field with a collation in which its texts are compared, or without one.
+pub fn with_collation(field: Field, collation: Option<&str>) -> Field {
+    let mut metadata = field.metadata().clone();
+    match collation {
+        Some(collation) => metadata.insert(COLLATION.to_owned(), collation.to_owned()),
+        None => metadata.remove(COLLATION),
+    };
+    field.with_metadata(metadata)
+}
+
+/// Returns the collation of a column.
+pub fn collation_of_field(field: &Field) -> Option<&str> {
+    field.metadata().get(COLLATION).map(String::as_str)
 }
 
 /// Returns the SQL type of a column.

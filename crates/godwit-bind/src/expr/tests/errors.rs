@@ -241,11 +241,19 @@ fn aggregates_and_windows_where_none_may_be() {
             (
                 "upper(s COLLATE nocase)",
                 "s COLLATE nocase",
-                "COLLATE outside of comparisons and ORDER BY",
+                "COLLATE of a value that isn't compared, ordered or grouped",
                 "use the value by which the collation compares: lower(…), strip_accents(…), icu_sort_key(…)",
             ),
-            ("s COLLATE nocase = s COLLATE noaccent", "s COLLATE noaccent", "a comparison in two collations", ""),
         ],
+    );
+    check(
+        SqlState::COLLATION_MISMATCH,
+        &[(
+            "s COLLATE nocase = s COLLATE noaccent",
+            "s COLLATE noaccent",
+            "values of different collations are compared",
+            "say which one holds with COLLATE",
+        )],
     );
     check(
         SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE,

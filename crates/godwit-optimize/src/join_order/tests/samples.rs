@@ -77,8 +77,13 @@ impl TableSample for Sampled {
 }
 
 fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId, Expr) {
-    let column =
-        |(name, ty): (&str, SqlType)| RelationColumn { name: name.to_owned(), ty, nullable: false, hidden: false };
+    let column = |(name, ty): (&str, SqlType)| RelationColumn {
+        name: name.to_owned(),
+        ty,
+        nullable: false,
+        hidden: false,
+        collation: None,
+    };
     let columns: Vec<RelationColumn> = [("kind", SqlType::Integer), ("word", SqlType::Varchar)].map(column).into();
     let mut statistics = TableStatistics::of_rows(rows, true, 2);
     statistics.columns[0].distinct = Some(100);
