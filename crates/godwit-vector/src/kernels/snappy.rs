@@ -7,9 +7,11 @@
 //! A decoder of one block mostly waits: an element's start is known only once the one before it is parsed, and many
 //! copies read what was stored just before. Independent blocks fill each other's waits. Elements are also decoded
 //! without distinguishing literals from copies, a branch that processors can't predict in texts. On columns of TPC-H in
-//! PLAIN encoding, three blocks take 0.4 of the time of decompressing them in sequence with the crate `snap` for texts,
-//! and 0.55 of it for integers; two blocks 0.5 and 0.7, four no less than three. A single block would be no faster than
-//! with `snap`.
+//! PLAIN encoding, three blocks take 0.4 of the time of decompressing them in sequence with the crate `snap`; two blocks
+//! 0.5 for texts and 0.7 for integers, four no less than three. A single block would be no faster than with `snap`.
+//!
+//! Integers of 8 bytes are mostly pairs of elements: a literal of the low bytes, and a copy of the high ones from another
+//! integer. Blocks that consist of them are decompressed a pair at a time, in 0.75 of the time.
 
 use std::array;
 use std::hint::select_unpredictable;
@@ -26,6 +28,13 @@ const MARGIN_BYTES: usize = ELEMENT_BYTES_MAX + 16;
 
 /// Elements of each block after which the remaining input and output are looked at: more would be no faster.
 const STEP: usize = 2;
+
+/// The same for blocks of pairs, each of which counts as an element.
+const STEP_OF_PAIRS: usize = 4;
+
+/// Elements at the start of a block that tell whether it consists of pairs, and the minimum number of pairs among them.
+const SAMPLE: usize = 32;
+const SAMPLE_PAIRS_MIN: usize = 6;
 
 /// Longest literal whose length is in its tag.
 const SHORT_LITERAL_MAX: usize = 60;
@@ -81,11 +90,81 @@ static ELEMENTS: [Element; 256] = {
     elements
 };
 
+/// A copy that may complete an 8-byte value after a literal.
+#[derive(Clone, Copy)]
+#[repr(align(8))]
+struct Rest {
+    /// The offset is this plus the `offset_bits` bits after the tag.
+    offset: u16,
+    offset_bits: u8,
+    /// The tag of the literal that it completes.
+    literal: u16,
+}
+
+impl Rest {
+    const NONE: Self = Self { offset: 0, offset_bits: 0, literal: u16::MAX };
+
+    const fn of(tag: usize) -> Self {
+        let element = Element::of(tag);
+        let length = (element.0 & 0xff) as usize;
+        if matches!(tag & 3, 1 | 2) && length >= 4 && length < size_of::<u64>() {
+            let (offset, offset_bits) = ((element.0 >> 32) as u16, (element.0 >> 8) as u8);
+            return Self { offset, offset_bits, literal: ((size_of::<u64>() - length - 1) << 2) as u16 };
+        }
+        Self::NONE
+    }
+
+    fn completes(self, literal: u8) -> bool {
+        self.literal == u16::from(literal)
+    }
+
+    /// Returns the offset; `behind` begins with the bytes after the tag.
+    fn offset(self, behind: u64) -> usize {
+        (behind & ((1 << self.offset_bits) - 1)) as usize + usize::from(self.offset)
+    }
+}
+
+/// By the tag of the copy.
+static RESTS: [Rest; 256] = {
+    let mut rests = [Rest::NONE; 256];
+    let mut tag = 0;
+    while tag < rests.len() {
+        rests[tag] = Rest::of(tag);
+        tag += 1;
+    }
+    rests
+};
+
+/// Returns whether the block seems to consist of pairs.
+fn has_pairs(block: &[u8]) -> bool {
+    let Some((_, mut rest)) = length(block) else { return false };
+    let mut pairs = 0;
+    for _ in 0..SAMPLE {
+        let Some(&tag) = rest.first() else { break };
+        // A long literal, whose length isn't in the tag, is no beginning of a pair: what follows doesn't matter.
+        let Some(behind) = rest.get(ELEMENTS[usize::from(tag)].size().max(1)..) else { break };
+        pairs += usize::from(behind.first().is_some_and(|&next| RESTS[usize::from(next)].completes(tag)));
+        rest = behind;
+    }
+    pairs >= SAMPLE_PAIRS_MIN
+}
+
 /// Decompresses blocks, each filling its output; `None` if one of them can't be decompressed or has a different length.
 /// The outputs are arbitrary then.
 #[must_use]
 pub fn decompress_together<const BLOCKS: usize>(inputs: [&[u8]; BLOCKS], outputs: [&mut [u8]; BLOCKS]) -> Option<()> {
-    const { assert!(BLOCKS > 0, "without blocks there is no end") };
+    const { assert!(BLOCKS > 0 && BLOCKS <= 3, "steps are written out for one to three blocks") };
+    match has_pairs(inputs[0]) {
+        true => decompress::<BLOCKS, true>(inputs, outputs),
+        false => decompress::<BLOCKS, false>(inputs, outputs),
+    }
+}
+
+/// Does the same, with `PAIRS` in the way that is faster for pairs.
+fn decompress<const BLOCKS: usize, const PAIRS: bool>(
+    inputs: [&[u8]; BLOCKS],
+    outputs: [&mut [u8]; BLOCKS],
+) -> Option<()> {
     let mut pairs = inputs.into_iter().zip(outputs).map(|(input, output)| Block::new(input, output));
     let opened: [_; BLOCKS] = array::from_fn(|_| pairs.next().flatten());
     if opened.iter().any(Option::is_none) {
@@ -93,15 +172,25 @@ pub fn decompress_together<const BLOCKS: usize>(inputs: [&[u8]; BLOCKS], outputs
     }
     let opened: [(Block<'_>, Place); BLOCKS] = opened.map(|block| block.expect("none is missing"));
     let mut places: [Place; BLOCKS] = array::from_fn(|block| opened[block].1);
+    let step = if PAIRS { STEP_OF_PAIRS } else { STEP };
     // Without branches: one for all blocks.
-    while (0..BLOCKS).fold(true, |all, block| all & opened[block].0.has_margin_for(STEP, places[block])) {
+    while (0..BLOCKS).fold(true, |all, block| all & opened[block].0.has_margin_for(step, places[block])) {
         let mut is_far = false;
-        for _ in 0..STEP {
-            for block in 0..BLOCKS {
-                // SAFETY: the place belongs to this block, which had the margin for as many elements as there are steps;
-                // those before were no longer than `ELEMENT_BYTES_MAX`, or the steps end.
-                places[block] = unsafe { opened[block].0.take(places[block], &mut is_far)? };
+        for _ in 0..step {
+            // A loop over blocks would keep their places in memory instead of registers.
+            macro_rules! take {
+                ($block:literal) => {
+                    if BLOCKS > $block {
+                        // SAFETY: the place belongs to this block, which had the margin for as many elements as there are
+                        // steps; those before were no longer than `ELEMENT_BYTES_MAX`, or the steps end.
+                        places[$block] =
+                            unsafe { opened[$block].0.take::<PAIRS>(places[$block], &mut is_far)? };
+                    }
+                };
             }
+            take!(0);
+            take!(1);
+            take!(2);
             if is_far {
                 break;
             }
@@ -154,13 +243,20 @@ impl<'a> Block<'a> {
         (input >= bytes) & (output >= bytes)
     }
 
-    /// Decompresses the next element; `None` if it is invalid. Sets `is_far` if it took more than
-    /// [`ELEMENT_BYTES_MAX`].
+    /// Decompresses the next element, with `PAIRS` the next pair if one is there; `None` if it is invalid. Sets `is_far`
+    /// if it took more than [`ELEMENT_BYTES_MAX`].
     ///
     /// # Safety
     /// The place belongs to this block and has the margin.
     #[inline(always)]
-    unsafe fn take(&self, place: Place, is_far: &mut bool) -> Option<Place> {
+    unsafe fn take<const PAIRS: bool>(&self, place: Place, is_far: &mut bool) -> Option<Place> {
+        if PAIRS {
+            // SAFETY: the caller's promise.
+            let next = unsafe { self.take_pair(place) };
+            if next.is_some() {
+                return next;
+            }
+        }
         let Place { read, write } = place;
         // SAFETY: the margin covers a tag and what may follow it.
         let (tag, behind) = unsafe { (read.read(), read.add(1).cast::<u32>().read_unaligned()) };
@@ -188,6 +284,37 @@ impl<'a> Block<'a> {
                 }
             }
             Some(Place { read: read.add(element.size()), write: write.add(length) })
+        }
+    }
+
+    /// Decompresses a literal of one to four bytes, and the copy after it that completes 8 bytes; `None` if something else
+    /// comes next.
+    ///
+    /// # Safety
+    /// The place belongs to this block and has the margin.
+    #[inline(always)]
+    unsafe fn take_pair(&self, place: Place) -> Option<Place> {
+        let Place { read, write } = place;
+        // SAFETY: the margin covers them: two tags, four bytes of a literal, and two of an offset.
+        let pair = u64::from_le(unsafe { read.cast::<u64>().read_unaligned() });
+        // As if it began with a short literal: without waiting for a table, the next pair's place is known early.
+        let more_bits = (pair << 1 & 0x18) as u32;
+        let copy = pair >> (more_bits + 16);
+        let rest = RESTS[usize::from(copy as u8)];
+        let offset = rest.offset(copy >> 8);
+        let is_within = size_of::<u64>() <= offset && offset <= write.addr() - self.output.addr();
+        if !(rest.completes(pair as u8) && is_within) {
+            return None;
+        }
+        let literal_bits = more_bits + 8;
+        let literal = pair >> 8 & ((1 << literal_bits) - 1);
+        let size = (literal_bits / 8) as usize + (copy & 3) as usize + 2;
+        // SAFETY: the value that the copy completes this one from has been written, and the margin covers both elements.
+        unsafe {
+            let other = u64::from_le(write.sub(offset).cast::<u64>().read_unaligned());
+            let value = literal | other >> literal_bits << literal_bits;
+            write.cast::<u64>().write_unaligned(value.to_le());
+            Some(Place { read: read.add(size), write: write.add(size_of::<u64>()) })
         }
     }
 
@@ -237,7 +364,7 @@ impl<'a> Block<'a> {
     unsafe fn finish(&self, mut place: Place) -> Option<bool> {
         while self.has_margin_for(1, place) {
             // SAFETY: the block has the margin.
-            place = unsafe { self.take(place, &mut false)? };
+            place = unsafe { self.take::<false>(place, &mut false)? };
         }
         while place.read.as_ptr().cast_const() < self.input_end {
             // SAFETY: the place belongs to this block.
@@ -301,6 +428,8 @@ fn little_endian(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use proptest::prelude::*;
     use snap::raw::{Decoder, Encoder};
 
@@ -313,8 +442,19 @@ mod tests {
     /// All outputs, if all blocks could be decompressed into `lengths` bytes.
     fn all<const BLOCKS: usize>(inputs: [&[u8]; BLOCKS], lengths: [usize; BLOCKS]) -> Option<[Vec<u8>; BLOCKS]> {
         let mut outputs = lengths.map(|length| vec![0xa5; length]);
-        decompress_together(inputs, outputs.each_mut().map(Vec::as_mut_slice))?;
-        Some(outputs)
+        let found = decompress_together(inputs, outputs.each_mut().map(Vec::as_mut_slice)).map(|()| outputs);
+        for decompress in [decompress::<BLOCKS, false>, decompress::<BLOCKS, true>] {
+            let mut outputs = lengths.map(|length| vec![0x5a; length]);
+            let own = decompress(inputs, outputs.each_mut().map(Vec::as_mut_slice)).map(|()| outputs);
+            assert_eq!(own, found, "each way takes all blocks");
+        }
+        found
+    }
+
+    fn integers(range: Range<u64>) -> BoxedStrategy<Vec<u8>> {
+        let values = prop::collection::vec((range, 1..4usize), 0..100);
+        let bytes = |(value, times): &(u64, usize)| value.to_le_bytes().repeat(*times);
+        values.prop_map(move |values| values.iter().flat_map(bytes).collect()).boxed()
     }
 
     /// Texts with repetitions, runs with all kinds of distances, and noise.
@@ -323,7 +463,9 @@ mod tests {
             prop::collection::vec(any::<u8>(), 0..200),
             "[a-c ]{0,300}".prop_map(String::into_bytes),
             (prop::collection::vec(any::<u8>(), 1..80), 1..40usize).prop_map(|(unit, times)| unit.repeat(times)),
-            prop::collection::vec(0..1000u64, 0..100).prop_map(|v| v.iter().flat_map(|v| v.to_le_bytes()).collect()),
+            integers(0..1000),
+            integers(0..5_000_000),
+            integers(0..u64::MAX),
         ];
         prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
     }
@@ -393,6 +535,22 @@ mod tests {
                 assert_eq!(found, Some(texts.map(Vec::clone)));
             }
         }
+    }
+
+    #[test]
+    fn integers_are_pairs_and_texts_are_not() {
+        let integers =
+            |step: u64| (0..1000).flat_map(|i: u64| (i * step % 2_000_003).to_le_bytes()).collect::<Vec<_>>();
+        for content in [integers(4), integers(77_777)] {
+            let block = compressed(&content);
+            assert!(has_pairs(&block));
+            assert!(!has_pairs(&block[..20]), "these are too few");
+            assert_eq!(all([&block], [content.len()]), Some([content]));
+        }
+        let text: Vec<u8> =
+            (0..1000).flat_map(|i| format!("carefully {} final deposits", i % 7).into_bytes()).collect();
+        assert!(!has_pairs(&compressed(&text)));
+        assert!(!has_pairs(&[]));
     }
 
     #[test]
