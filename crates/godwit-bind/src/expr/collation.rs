@@ -188,7 +188,7 @@ impl Binder {
     }
 
     /// Does the same for two values.
-    pub(super) fn in_common_collation(&mut self, left: Expr, right: Expr) -> Result<(Expr, Expr)> {
+    pub(crate) fn in_common_collation(&mut self, left: Expr, right: Expr) -> Result<(Expr, Expr)> {
         let mut both = self.in_one_collation(vec![left, right], None)?;
         let right = both.pop().expect("two were given");
         Ok((both.pop().expect("two were given"), right))

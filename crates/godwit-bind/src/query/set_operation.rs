@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
-use godwit_plan::{ColumnId, Expr, ExprKind, Node, SetOperation, SetOperator};
+use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, SetOperation, SetOperator};
 use godwit_syntax::ast::{self, SetExpr, SetExprKind};
 use godwit_types::{SqlType, common_type};
 
@@ -88,9 +88,10 @@ impl Binder {
             ast::SetOperator::Intersect => SetOperator::Intersect,
         };
         let is_collated = self.collate_columns(&columns, &typed)?;
-        if is_collated && operator != SetOperator::Union {
-            let error = Error::unsupported(format!("{} of texts that have a collation", name_of(step.op)));
-            return Err(error.with_hint("use IN, EXISTS or a join, which compare in the collation"));
+        match operator {
+            SetOperator::Except if is_collated => return self.joined_in_collation(JoinKind::Anti, step, typed),
+            SetOperator::Intersect if is_collated => return self.joined_in_collation(JoinKind::Semi, step, typed),
+            SetOperator::Union | SetOperator::Except | SetOperator::Intersect => {}
         }
         let ids = |input: BoundQuery| (input.node, input.columns.into_iter().map(|(_, column)| column).collect());
         let inputs = typed.into_iter().map(ids).collect();
@@ -104,6 +105,40 @@ impl Binder {
         let (node, renamed) = self.distinct_rows(node, values)?;
         columns.iter_mut().for_each(|(_, column)| *column = renamed.get(column).copied().unwrap_or(*column));
         Ok(BoundQuery { node, columns })
+    }
+
+    /// Returns the distinct rows of the first input that the others have, or don't have; texts are compared in their
+    /// collations.
+    fn joined_in_collation(
+        &mut self,
+        kind: JoinKind,
+        step: &ast::SetStep,
+        inputs: Vec<BoundQuery>,
+    ) -> Result<BoundQuery> {
+        if step.all {
+            let error = Error::unsupported(format!("{} ALL of texts that have a collation", name_of(step.op)));
+            return Err(error.with_hint("COLLATE C compares bytes"));
+        }
+        let columns_of = |binder: &Self, input: &BoundQuery| -> Vec<Expr> {
+            let scope = Scope { filled: binder.plan.nullable_columns(input.node), ..Scope::default() };
+            input.columns.iter().map(|&(_, column)| binder.column(column, &scope)).collect()
+        };
+        let mut inputs = inputs.into_iter();
+        let mut first = inputs.next().expect("a set operation has inputs");
+        let values = columns_of(self, &first);
+        let (mut node, renamed) = self.distinct_rows(first.node, values)?;
+        first.columns.iter_mut().for_each(|(_, column)| *column = renamed.get(column).copied().unwrap_or(*column));
+        for other in inputs {
+            let left = columns_of(self, &BoundQuery { node, columns: first.columns.clone() });
+            let pairs = left.into_iter().zip(columns_of(self, &other));
+            let equal = pairs.map(|(left, right)| {
+                let (left, right) = self.in_common_collation(left, right)?;
+                Ok(Expr::compare(Comparison::NotDistinct, left, right))
+            });
+            let conditions = equal.collect::<Result<_>>()?;
+            node = self.plan.add(Node::Join(Join { kind: kind.clone(), left: node, right: other.node, conditions }));
+        }
+        Ok(BoundQuery { node, columns: first.columns })
     }
 
     /// Gives the columns of a result the collations of the inputs' columns; returns true if one has a collation.
