@@ -82,6 +82,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
+    #[cfg_attr(miri, ignore = "Miri has no pages of code")]
     fn the_program_runs_on_in_less_memory() {
         let pages = CodePages::default();
         assert!(!code_mappings().unwrap().is_empty());

@@ -228,10 +228,14 @@ impl Model {
 
 pub(crate) fn manager(limit_bytes: u64, force_spill: bool) -> BufferManager {
     let config = BufferConfig { force_spill, ..BufferConfig::new(limit_bytes) };
-    // Miri can't open files as the disk needs them, nor call compressors in C.
+    // Miri can neither open files as the disk needs them nor call io_uring or compressors in C.
     #[cfg(miri)]
     return BufferManager::with_files(
-        BufferConfig { compression: godwit_memory::SpillCompression::None, ..config },
+        BufferConfig {
+            compression: godwit_memory::SpillCompression::None,
+            io_method: godwit_memory::IoMethod::Threads,
+            ..config
+        },
         Arc::new(godwit_io::SimulatedFiles::new()),
     )
     .unwrap();
