@@ -177,20 +177,20 @@ fn decompress<const BLOCKS: usize, const PAIRS: bool>(
     while (0..BLOCKS).fold(true, |all, block| all & opened[block].0.has_margin_for(step, places[block])) {
         let mut is_far = false;
         for _ in 0..step {
-            // A loop over blocks would keep their places in memory instead of registers.
-            macro_rules! take {
-                ($block:literal) => {
-                    if BLOCKS > $block {
-                        // SAFETY: the place belongs to this block, which had the margin for as many elements as there are
-                        // steps; those before were no longer than `ELEMENT_BYTES_MAX`, or the steps end.
-                        places[$block] =
-                            unsafe { opened[$block].0.take::<PAIRS>(places[$block], &mut is_far)? };
-                    }
-                };
+            // SAFETY: each place belongs to its block, which had the margin for as many elements as there are steps; those
+            // before were no longer than `ELEMENT_BYTES_MAX`, or the steps end.
+            unsafe {
+                // A loop over blocks would keep their places in memory instead of registers.
+                if BLOCKS > 0 {
+                    places[0] = opened[0].0.take::<PAIRS>(places[0], &mut is_far)?;
+                }
+                if BLOCKS > 1 {
+                    places[1] = opened[1].0.take::<PAIRS>(places[1], &mut is_far)?;
+                }
+                if BLOCKS > 2 {
+                    places[2] = opened[2].0.take::<PAIRS>(places[2], &mut is_far)?;
+                }
             }
-            take!(0);
-            take!(1);
-            take!(2);
             if is_far {
                 break;
             }
