@@ -115,15 +115,21 @@ impl Inner {
     }
 
     fn verify_key(&self, catalog: &Arc<Catalog>, table: &str, key: &KeyRule, is_few: bool) -> Result<()> {
-        let (columns, texts) = (list(&key.columns, "t", ", "), texts(&key.columns, "t"));
+        // Keys are compared by bytes, whatever the collations of their columns.
+        let groups = |of: &str| list_with(&key.columns, of, " COLLATE C", ", ");
+        let (columns, texts) = (groups("t"), texts(&key.columns, "t"));
         let found = match is_few {
             true => {
-                let matches: Vec<String> =
-                    key.columns.iter().map(|name| format!("{} = {}", column("t", name), column("n", name))).collect();
+                let matches: Vec<String> = key
+                    .columns
+                    .iter()
+                    .map(|name| format!("{} = {} COLLATE C", column("t", name), column("n", name)))
+                    .collect();
                 format!(
-                    "SELECT {texts} FROM \"{ALL}\" AS t JOIN (SELECT DISTINCT {} FROM \"{ADDED}\" AS n) AS n ON {} \
-                     GROUP BY {columns} HAVING count(*) > 1 LIMIT 1",
+                    "SELECT {texts} FROM \"{ALL}\" AS t JOIN (SELECT {} FROM \"{ADDED}\" AS n GROUP BY {}) AS n \
+                     ON {} GROUP BY {columns} HAVING count(*) > 1 LIMIT 1",
                     list(&key.columns, "n", ", "),
+                    groups("n"),
                     matches.join(" AND ")
                 )
             }
@@ -156,7 +162,7 @@ impl Inner {
     ) -> Result<()> {
         let pairs = reference.columns.iter().zip(&reference.parent_columns);
         let matches: Vec<String> =
-            pairs.map(|(own, other)| format!("{} = {}", column("p", other), column("c", own))).collect();
+            pairs.map(|(own, other)| format!("{} = {} COLLATE C", column("p", other), column("c", own))).collect();
         let query = format!(
             "SELECT {} FROM {} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {}) LIMIT 1",
             texts(&reference.columns, "c"),

@@ -112,7 +112,8 @@ pub fn collation_text(name: &ast::ObjectName) -> Result<Option<String>> {
 
 /// True for texts that begin as languages do: with the two or three letters of ISO 639.
 fn is_language(text: &str) -> bool {
-    let code = text.split(['-', '_']).next().unwrap_or_default();
+    let is_tag = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    let code = text.split(['-', '_']).next().filter(|_| is_tag).unwrap_or_default();
     (2..=3).contains(&code.len()) && code.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
@@ -213,7 +214,8 @@ impl Binder {
     /// Returns a text and the pattern for it without the differences that its collation ignores. The order of a language
     /// says nothing about single letters.
     pub(super) fn as_letters(&mut self, text: Expr, pattern: Expr) -> Result<(Expr, Expr)> {
-        let Some(collation) = self.collation_of(&text)? else { return Ok((text, pattern)) };
+        let own = [self.collation_of(&text)?, self.collation_of(&pattern)?];
+        let Some(collation) = united(own.into_iter().flatten(), text.span)? else { return Ok((text, pattern)) };
         let letters = Collation { language: None, ..collation };
         Ok((self.image(text, &letters)?, self.image(pattern, &letters)?))
     }
@@ -245,6 +247,14 @@ impl Binder {
             ("count", true) => Ok((name, keys)),
             ("min", _) if args.len() == 1 => Ok(("arg_min", args.into_iter().chain(keys).collect())),
             ("max", _) if args.len() == 1 => Ok(("arg_max", args.into_iter().chain(keys).collect())),
+            ("arg_min" | "min_by" | "argmin" | "arg_max" | "max_by" | "argmax", false) => {
+                let keys = keys.into_iter().skip(1);
+                Ok((name, args.into_iter().take(1).chain(keys).collect()))
+            }
+            ("min" | "max", _) => {
+                let error = Error::unsupported(format!("{name} of several texts that have a collation"));
+                Err(error.with_hint("use ORDER BY and LIMIT"))
+            }
             (_, false) => Ok((name, args)),
             (_, true) => {
                 let error = Error::unsupported(format!("{name} with DISTINCT of texts that have a collation"));
@@ -276,13 +286,15 @@ impl Binder {
     /// COLLATE where nothing is compared: an error.
     pub(super) fn collate(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let (operand, collation) = Collation::split(expr)?;
-        if collation.is_some_and(|collation| !collation.is_by_bytes()) {
-            let error = Error::unsupported("COLLATE of a value that isn't compared, ordered or grouped");
-            return Err(error.at_span(expr.span).with_hint(
-                "use the value by which the collation compares: lower(…), strip_accents(…), icu_sort_key(…)",
-            ));
-        }
         let operand = self.expr(operand, cx)?;
+        let is_by_bytes = collation.is_none_or(|collation| collation.is_by_bytes());
+        if !is_by_bytes || self.collation_of(&operand)?.is_some() {
+            let error = Error::unsupported("COLLATE of a value that isn't compared, ordered or grouped");
+            return Err(error.at_span(expr.span).with_hint(match is_by_bytes {
+                true => "as a value, text has its column's collation",
+                false => "use the value by which the collation compares: lower(…), strip_accents(…), icu_sort_key(…)",
+            }));
+        }
         self.coerce(operand, &SqlType::Varchar, CastContext::Implicit)
     }
 }

@@ -144,11 +144,8 @@ impl Binder {
             LikeKind::SimilarTo => Match::Similar,
             LikeKind::Glob => Match::Glob,
         };
-        let (operand, pattern) = (self.expr(operand, cx)?, self.expr(pattern, cx)?);
-        let (operand, pattern) = match kind {
-            Match::Like | Match::ILike => self.as_letters(operand, pattern)?,
-            Match::Similar | Match::Glob | Match::Regex | Match::IRegex => (operand, pattern),
-        };
+        let operand = self.expr(operand, cx)?;
+        let pattern = self.expr(pattern, cx)?;
         let escape = escape.as_deref().map(|escape| self.escape(escape, cx)).transpose()?;
         let matches = self.matches(kind, operand, pattern, escape)?;
         Ok(if *negated { matches.negated() } else { matches })
@@ -175,6 +172,17 @@ impl Binder {
         pattern: Expr,
         escape: Option<Option<char>>,
     ) -> Result<Expr> {
+        let (input, pattern) = match kind {
+            Match::Like | Match::ILike => {
+                let (letters, image) = self.as_letters(input.clone(), pattern.clone())?;
+                if escape.flatten().is_some_and(char::is_alphabetic) && letters != input {
+                    let error = Error::unsupported("a letter as ESCAPE for texts that have a collation");
+                    return Err(error.at_span(input.span).with_hint("without ESCAPE, \\ is the escape character"));
+                }
+                (letters, image)
+            }
+            Match::Similar | Match::Glob | Match::Regex | Match::IRegex => (input, pattern),
+        };
         let mut as_text = |side: Expr| {
             let ty = self.type_so_far(&side).into_owned();
             let span = side.span;

@@ -186,7 +186,10 @@ impl Binder {
 
     /// Compares with each item of a list literal.
     fn quantify_items(&mut self, value: Expr, how: Quantification, items: Vec<Expr>) -> Result<Expr> {
-        let mut items = self.in_one_collation(std::iter::once(value).chain(items).collect(), None)?;
+        let mut items: Vec<Expr> = std::iter::once(value).chain(items).collect();
+        if matches!(infix(how.op).0, Infix::Compare(_)) {
+            items = self.in_one_collation(items, None)?;
+        }
         let value = items.remove(0);
         if how.op == BinaryOperator::Equal && !how.all {
             return self.is_one_of(value, items);

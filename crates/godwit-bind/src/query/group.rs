@@ -98,7 +98,9 @@ impl Grouping {
                 _ => {
                     let name = expr.as_column().map(|column| binder.plan.column(column).name.clone());
                     let name = name.unwrap_or_else(|| "key".to_owned());
-                    binder.plan.add_column(name, expr.ty.clone(), expr.nullable || has_sets)
+                    let id = binder.plan.add_column(name, expr.ty.clone(), expr.nullable || has_sets);
+                    binder.inherit_collation(id, &expr);
+                    id
                 }
             };
             self.keys.push((id, expr));

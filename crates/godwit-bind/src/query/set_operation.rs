@@ -73,6 +73,7 @@ impl Binder {
         for at in 0..width {
             types.push(self.common_type_of_column(&inputs, at, step)?);
         }
+        let span = inputs[0].1;
         let mut typed = Vec::new();
         for (input, span) in inputs.drain(..) {
             typed.push(self.coerced(input, &types, CastContext::Explicit, span)?);
@@ -87,7 +88,7 @@ impl Binder {
             ast::SetOperator::Except => SetOperator::Except,
             ast::SetOperator::Intersect => SetOperator::Intersect,
         };
-        let is_collated = self.collate_columns(&columns, &typed)?;
+        let is_collated = self.collate_columns(step, &columns, &typed, span)?;
         match operator {
             SetOperator::Except if is_collated => return self.joined_in_collation(JoinKind::Anti, step, typed),
             SetOperator::Intersect if is_collated => return self.joined_in_collation(JoinKind::Semi, step, typed),
@@ -117,7 +118,7 @@ impl Binder {
     ) -> Result<BoundQuery> {
         if step.all {
             let error = Error::unsupported(format!("{} ALL of texts that have a collation", name_of(step.op)));
-            return Err(error.with_hint("COLLATE C compares bytes"));
+            return Err(error.with_hint("without ALL, or with IN or EXISTS, they are compared in it"));
         }
         let columns_of = |binder: &Self, input: &BoundQuery| -> Vec<Expr> {
             let scope = Scope { filled: binder.plan.nullable_columns(input.node), ..Scope::default() };
@@ -142,12 +143,22 @@ impl Binder {
     }
 
     /// Gives the columns of a result the collations of the inputs' columns; returns true if one has a collation.
-    fn collate_columns(&mut self, columns: &[(Arc<str>, ColumnId)], inputs: &[BoundQuery]) -> Result<bool> {
+    fn collate_columns(
+        &mut self,
+        step: &ast::SetStep,
+        columns: &[(Arc<str>, ColumnId)],
+        inputs: &[BoundQuery],
+        span: Span,
+    ) -> Result<bool> {
         let mut is_collated = false;
         for (at, &(_, column)) in columns.iter().enumerate() {
             let texts = inputs.iter().map(|input| self.column(input.columns[at].1, &Scope::default()));
             let value = Expr::new(ExprKind::Coalesce(texts.collect()), self.plan.column(column).ty.clone(), true);
-            is_collated |= self.collation_of(&value)?.is_some();
+            // UNION ALL compares nothing: texts of several collations have none then.
+            is_collated |= match step.all && step.op == ast::SetOperator::Union {
+                true => false,
+                false => self.collation_of(&value).map_err(|error| error.at_span(span))?.is_some(),
+            };
             self.inherit_collation(column, &value);
         }
         Ok(is_collated)

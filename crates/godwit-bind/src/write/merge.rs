@@ -153,6 +153,7 @@ impl Binder {
                     let right = only_column(table, name, "the table")?;
                     let sides = [(left, source), (right, table)];
                     let [left, right] = sides.map(|(column, side)| self.column(column, &side.scope(&around)));
+                    let (left, right) = self.in_common_collation(left, right)?;
                     self.compare(Comparison::Equal, left.at(name.span), right.at(name.span), name.span)
                 };
                 names.iter().map(pair).collect()
