@@ -79,14 +79,14 @@ fn note(bytes: usize) {
 #[cold]
 #[inline(never)]
 fn note_large(bytes: usize) {
-    // A thread that is ending looks no more.
-    let is_due = ALLOCATED_BYTES.try_with(|allocated| {
+    let is_due = ALLOCATED_BYTES.with(|allocated| {
         let sum = allocated.get().saturating_add(bytes);
         allocated.set(if sum < LOOK_BYTES { sum } else { 0 });
         sum >= LOOK_BYTES
     });
-    if is_due.unwrap_or(false) {
-        // SAFETY: the function is part of the allocator that this crate links, and may be called between allocations.
+    if is_due {
+        // SAFETY: the function is part of the allocator that this crate links, and may be called between allocations, also
+        // by a thread that is ending.
         unsafe { mi_collect(false) };
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct Collation {
 
 impl Collation {
     /// Parses `NOCASE`, `NOACCENT` and a language, joined by dots, or a name for byte order.
-    pub(crate) fn named(name: &ast::ObjectName) -> Result<Self> {
+    fn named(name: &ast::ObjectName) -> Result<Self> {
         let parts: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
         Self::of_parts(&parts).map_err(|part| {
             Error::unsupported(format!("the collation {part}")).at_span(name.span).with_hint(
@@ -76,7 +76,7 @@ impl Collation {
         Ok(collation)
     }
 
-    pub(crate) fn is_by_bytes(&self) -> bool {
+    fn is_by_bytes(&self) -> bool {
         *self == Self::default()
     }
 

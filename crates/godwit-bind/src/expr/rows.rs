@@ -77,14 +77,7 @@ impl Binder {
     }
 
     pub(super) fn exprs(&mut self, exprs: &[ast::Expr], cx: &mut ExprContext<'_>) -> Result<Vec<Expr>> {
-        let mut values = Vec::with_capacity(exprs.len());
-        for expr in exprs {
-            match self.unpacked(expr, cx.scope)? {
-                Some(parts) => values.extend(self.exprs(&parts, cx)?),
-                None => values.push(self.expr(expr, cx)?),
-            }
-        }
-        Ok(values)
+        self.all_unpacked(exprs, cx.scope)?.iter().map(|expr| self.expr(expr, cx)).collect()
     }
 
     /// Compares rows; with one value each, the values themselves.

@@ -139,12 +139,10 @@ impl Binder {
         let base = self.typed(base, &types)?;
         let working = self.plan.add_column(&*cte.name.text, SqlType::Integer, false);
         let mut columns = Vec::new();
-        for ((name, _), ty) in base.columns.iter().zip(&types) {
-            columns.push((name.clone(), self.plan.add_column(&**name, ty.clone(), true)));
-        }
-        for (&(_, column), &(_, of_base)) in columns.iter().zip(&base.columns) {
-            let collation = self.plan.column(of_base).collation.clone();
-            self.plan.set_collation(column, collation);
+        for ((name, of_base), ty) in base.columns.iter().zip(&types) {
+            let column = self.plan.add_column(&**name, ty.clone(), true);
+            self.plan.set_collation(column, self.plan.column(*of_base).collation.clone());
+            columns.push((name.clone(), column));
         }
         let named = renamed(columns.clone(), cte)?;
         let rows = CommonRows::Working { of: working, is_used: false };

@@ -57,7 +57,7 @@ impl Grouping {
             self.exprs.push(expr);
             self.exprs.len() - 1
         });
-        if is_collated {
+        if is_collated && !self.collated.iter().any(|(known, _)| *known == value) {
             self.collated.push((value, at));
         }
         Ok(at)
@@ -98,9 +98,8 @@ impl Grouping {
                 _ => {
                     let name = expr.as_column().map(|column| binder.plan.column(column).name.clone());
                     let name = name.unwrap_or_else(|| "key".to_owned());
-                    let id = binder.plan.add_column(name, expr.ty.clone(), expr.nullable || has_sets);
-                    binder.inherit_collation(id, &expr);
-                    id
+                    let nullable = expr.nullable || has_sets;
+                    binder.add_column_of(&name, &Expr { nullable, ..expr.clone() })
                 }
             };
             self.keys.push((id, expr));

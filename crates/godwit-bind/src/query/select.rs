@@ -37,6 +37,13 @@ pub(super) struct Clauses {
     pub collected: Collected,
 }
 
+/// Gives columns their new ids.
+pub(super) fn rename(columns: &mut [(Arc<str>, ColumnId)], renamed: &HashMap<ColumnId, ColumnId>) {
+    for (_, column) in columns {
+        *column = renamed.get(column).copied().unwrap_or(*column);
+    }
+}
+
 impl Binder {
     /// Binds a SELECT, with the ORDER BY of its query.
     pub(super) fn select(
@@ -334,8 +341,7 @@ impl Binder {
             });
             let (rows, renamed) = self.distinct_rows(node, values.collect())?;
             node = rows;
-            let new_id = |column: ColumnId| renamed.get(&column).copied().unwrap_or(column);
-            columns.iter_mut().for_each(|(_, column)| *column = new_id(*column));
+            rename(&mut columns, &renamed);
             keys = keys.into_iter().map(|key| SortKey { expr: key.expr.rename(&renamed), ..key }).collect();
         }
         if let Some(on) = on {

@@ -7,6 +7,7 @@ use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, Se
 use godwit_syntax::ast::{self, SetExpr, SetExprKind};
 use godwit_types::{SqlType, common_type};
 
+use super::select::rename;
 use crate::expr::CastContext;
 use crate::scope::Scope;
 use crate::{Binder, BoundQuery};
@@ -104,7 +105,7 @@ impl Binder {
         }
         let values = columns.iter().map(|&(_, column)| self.column(column, &Scope::default())).collect();
         let (node, renamed) = self.distinct_rows(node, values)?;
-        columns.iter_mut().for_each(|(_, column)| *column = renamed.get(column).copied().unwrap_or(*column));
+        rename(&mut columns, &renamed);
         Ok(BoundQuery { node, columns })
     }
 
@@ -128,7 +129,7 @@ impl Binder {
         let mut first = inputs.next().expect("a set operation has inputs");
         let values = columns_of(self, &first);
         let (mut node, renamed) = self.distinct_rows(first.node, values)?;
-        first.columns.iter_mut().for_each(|(_, column)| *column = renamed.get(column).copied().unwrap_or(*column));
+        rename(&mut first.columns, &renamed);
         for other in inputs {
             let left = columns_of(self, &BoundQuery { node, columns: first.columns.clone() });
             let pairs = left.into_iter().zip(columns_of(self, &other));

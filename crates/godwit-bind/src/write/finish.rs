@@ -131,20 +131,20 @@ impl Binder {
         node: NodeId,
         mut columns: Vec<ColumnId>,
     ) -> (NodeId, Vec<ColumnId>) {
+        let wanted = || target.relation.columns().iter().map(|column| &column.collation);
+        if columns.iter().zip(wanted()).all(|(&column, wanted)| self.plan.column(column).collation == *wanted) {
+            return (node, columns);
+        }
         let filled = Scope { filled: self.plan.nullable_columns(node), ..Scope::default() };
-        let mut made = Vec::new();
-        for (column, known) in columns.iter_mut().zip(target.relation.columns()) {
-            if self.plan.column(*column).collation != known.collation {
+        let mut all = self.passed(node);
+        for (column, wanted) in columns.iter_mut().zip(wanted()) {
+            if self.plan.column(*column).collation != *wanted {
                 let own = self.plan.copy_column(*column);
-                self.plan.set_collation(own, known.collation.clone());
-                made.push((own, self.column(*column, &filled)));
+                self.plan.set_collation(own, wanted.clone());
+                all.push((own, self.column(*column, &filled)));
                 *column = own;
             }
         }
-        if made.is_empty() {
-            return (node, columns);
-        }
-        let all = self.passed(node).into_iter().chain(made).collect();
         (self.plan.add(Node::Project(Project { input: node, columns: all })), columns)
     }
 
