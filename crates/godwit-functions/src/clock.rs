@@ -9,7 +9,7 @@ use crate::arguments::no_match;
 use crate::implementation::ScalarImplementation;
 
 /// Names and their types, which determine how much of the time they show.
-const CLOCKS: [(&str, SqlType); 10] = [
+const CLOCKS: [(&str, SqlType); 11] = [
     ("now", SqlType::TimestampTz),
     ("current_timestamp", SqlType::TimestampTz),
     ("get_current_timestamp", SqlType::TimestampTz),
@@ -18,7 +18,8 @@ const CLOCKS: [(&str, SqlType); 10] = [
     ("localtimestamp", SqlType::Timestamp),
     ("current_date", SqlType::Date),
     ("today", SqlType::Date),
-    ("current_time", SqlType::Time),
+    ("current_time", SqlType::TimeTz),
+    ("get_current_time", SqlType::TimeTz),
     ("localtime", SqlType::Time),
 ];
 

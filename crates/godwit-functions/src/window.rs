@@ -20,6 +20,8 @@ enum Form {
     Shift,
     /// A value and its number in the frame.
     PickNth,
+    /// A value, which the binder computes from others.
+    Fill,
 }
 
 /// (name, form).
@@ -33,6 +35,7 @@ const FUNCTIONS: &[(&str, Form)] = &[
     ("lag", Form::Shift),
     ("lead", Form::Shift),
     ("nth_value", Form::PickNth),
+    ("fill", Form::Fill),
 ];
 
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
@@ -60,6 +63,7 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Wind
             let ty = common_type(arguments[0].ty, arguments[2].ty).map(settled).ok_or_else(|| no_match(name, form))?;
             (vec![ty.clone(), SqlType::BigInt, ty.clone()], ty, true)
         }
+        (Form::Fill, 1) => (vec![value(0)], value(0), true),
         (Form::PickNth, 2) => (vec![value(0), SqlType::BigInt], value(0), true),
         _ => return Err(no_match(name, form)),
     };
@@ -84,6 +88,7 @@ impl Form {
             Form::Buckets => &["(BIGINT)"],
             Form::Shift => &["(value)", "(value, BIGINT)", "(value, BIGINT, value)"],
             Form::PickNth => &["(value, BIGINT)"],
+            Form::Fill => &["(value)"],
         };
         forms.iter().map(|form| format!("{name}{form}")).collect()
     }

@@ -48,6 +48,7 @@ fn is_of(value: &Value, ty: &SqlType) -> bool {
         | (Value::Blob(_), T::Blob)
         | (Value::Date(_), T::Date)
         | (Value::Time(_), T::Time)
+        | (Value::TimeTz(_), T::TimeTz)
         | (Value::Interval(_), T::Interval)
         | (Value::Uuid(_), T::Uuid) => true,
         (Value::Timestamp(_), _) => ty.is_timestamp(),

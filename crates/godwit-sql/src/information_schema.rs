@@ -371,7 +371,7 @@ fn text_or_null(known: Option<&str>) -> Value {
 /// Returns the number of digits in fractions of seconds.
 fn fraction_digits(ty: &SqlType) -> Option<i128> {
     match ty {
-        SqlType::Time | SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval => Some(6),
+        SqlType::Time | SqlType::TimeTz | SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval => Some(6),
         SqlType::TimestampNs => Some(9),
         SqlType::TimestampMs => Some(3),
         SqlType::TimestampS | SqlType::Date => Some(0),

@@ -209,7 +209,7 @@ const DATABASE: Columns = &[
 ];
 
 /// PostgreSQL types: OID, name, bytes, category, OID of the array type, and result of `format_type`.
-pub(crate) const TYPES: [(i64, &str, i64, &str, i64, &str); 23] = [
+pub(crate) const TYPES: [(i64, &str, i64, &str, i64, &str); 24] = [
     (16, "bool", 1, "B", 1000, "boolean"),
     (17, "bytea", -1, "U", 1001, "bytea"),
     (19, "name", 64, "S", 1003, "name"),
@@ -227,6 +227,7 @@ pub(crate) const TYPES: [(i64, &str, i64, &str, i64, &str); 23] = [
     (1083, "time", 8, "D", 1183, "time without time zone"),
     (1114, "timestamp", 8, "D", 1115, "timestamp without time zone"),
     (1184, "timestamptz", 8, "D", 1185, "timestamp with time zone"),
+    (1266, "timetz", 12, "D", 1270, "time with time zone"),
     (1186, "interval", 16, "T", 1187, "interval"),
     (1562, "varbit", -1, "V", 1563, "bit varying"),
     (1700, "numeric", -1, "N", 1231, "numeric"),
@@ -673,6 +674,7 @@ fn type_oid(ty: &SqlType, database: &str) -> i64 {
         SqlType::Double => 701,
         SqlType::Date => 1082,
         SqlType::Time => 1083,
+        SqlType::TimeTz => 1266,
         SqlType::TimestampTz => 1184,
         SqlType::Interval => 1186,
         SqlType::Bit => 1562,

@@ -46,14 +46,13 @@ impl Planner {
 
     /// Does the same for a result set, in which ENUM labels are strings.
     pub(crate) fn shown(&self, query: &Query) -> Result<Arc<Plan>> {
-        self.shown_as(query, SqlType::with_text_for_labels)
+        self.shown_as(query, SqlType::for_exchange)
     }
 
     /// Plans a query whose rows go to a file. CSV has only text, which casts read back.
     pub(crate) fn copied(&self, query: &Query, path: &str, options: &[CopyOption]) -> Result<Arc<Plan>> {
         let is_csv = is_of_format(path, options, &["csv", "tsv"]);
-        let text =
-            |ty: &SqlType| if is_csv && ty.is_nested() { Some(SqlType::Varchar) } else { ty.with_text_for_labels() };
+        let text = |ty: &SqlType| if is_csv && ty.is_nested() { Some(SqlType::Varchar) } else { ty.for_exchange() };
         self.shown_as(query, text)
     }
 

@@ -10,7 +10,8 @@
 //! | DATE ± INTERVAL, DATE + TIME | TIMESTAMP |
 //! | timestamp ± INTERVAL | TIMESTAMP, with time zone if it has one |
 //! | timestamp − timestamp, TIME − TIME | INTERVAL |
-//! | TIME ± INTERVAL | TIME, around the clock |
+//! | DATE + TIME WITH TIME ZONE | TIMESTAMP WITH TIME ZONE |
+//! | TIME ± INTERVAL | TIME, around the clock; with time zone if it has one |
 //! | INTERVAL ± INTERVAL, INTERVAL × number, INTERVAL / number | INTERVAL |
 //!
 //! If one operand is quoted text or NULL, its type is inferred from the other.
@@ -117,7 +118,7 @@ fn on_decimals(op: Arithmetic, a: (u8, u8), b: (u8, u8)) -> ArithmeticTypes {
 
 fn on_times(op: Arithmetic, a: &SqlType, b: &SqlType) -> Option<ArithmeticTypes> {
     use Arithmetic::{Add, Divide, Multiply, Subtract};
-    use SqlType::{Date, Double, Interval, Time, Timestamp};
+    use SqlType::{Date, Double, Interval, Time, TimeTz, Timestamp, TimestampTz};
     let types = |left: &SqlType, right: &SqlType, result: &SqlType| {
         Some(ArithmeticTypes { left: left.clone(), right: right.clone(), result: result.clone() })
     };
@@ -127,16 +128,18 @@ fn on_times(op: Arithmetic, a: &SqlType, b: &SqlType) -> Option<ArithmeticTypes>
         (Add, _, Date) if a.is_integer() => types(&SqlType::Integer, &Date, &Date),
         (Subtract, Date, Date) => types(&Date, &Date, &SqlType::BigInt),
         (Add, Date, Time) | (Add, Time, Date) => types(a, b, &Timestamp),
+        (Add, Date, TimeTz) | (Add, TimeTz, Date) => types(a, b, &TimestampTz),
         (Add | Subtract, Interval, Interval) => types(&Interval, &Interval, &Interval),
         (Add | Subtract, Time, Interval) | (Add, Interval, Time) => types(a, b, &Time),
+        (Add | Subtract, TimeTz, Interval) | (Add, Interval, TimeTz) => types(a, b, &TimeTz),
         (Subtract, Time, Time) => types(&Time, &Time, &Interval),
         (Multiply | Divide, Interval, _) if b.is_numeric() => types(&Interval, &Double, &Interval),
         (Multiply, _, Interval) if a.is_numeric() => types(&Double, &Interval, &Interval),
         (Add | Subtract, _, Interval) if is_moment(a) => types(&moment(a), &Interval, &moment(a)),
         (Add, Interval, _) if is_moment(b) => types(&Interval, &moment(b), &moment(b)),
         (Subtract, _, _) if is_moment(a) && is_moment(b) => {
-            let zoned = [a, b].contains(&&SqlType::TimestampTz);
-            let ty = if zoned { SqlType::TimestampTz } else { Timestamp };
+            let zoned = [a, b].contains(&&TimestampTz);
+            let ty = if zoned { TimestampTz } else { Timestamp };
             types(&ty, &ty, &Interval)
         }
         _ => None,

@@ -29,6 +29,7 @@ pub fn compare_values(a: &Value, b: &Value, ty: &SqlType) -> Ordering {
         (Value::Blob(a), Value::Blob(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b)) | (Value::Timestamp(a), Value::Timestamp(b)) => a.cmp(b),
+        (Value::TimeTz(a), Value::TimeTz(b)) => a.cmp(b),
         (Value::Interval(a), Value::Interval(b)) => a.estimate().cmp(&b.estimate()),
         (Value::List(_), Value::List(_)) | (Value::Struct(_), Value::Struct(_)) | (Value::Map(_), Value::Map(_)) => {
             compare_nested(a, b, ty)

@@ -19,7 +19,7 @@ use crate::cast::{cast_kind, field_sources};
 use crate::exact::Exact;
 use crate::text::numbers::{Written, read_float, shortest};
 use crate::text::{not_a, out_of_range, wrong_length};
-use crate::{Interval, SqlType, StructField, Value, format_value, parse_value};
+use crate::{Interval, SqlType, StructField, TimeTz, Value, format_value, parse_value};
 
 /// Casts a value to another type.
 pub fn cast_value(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
@@ -121,6 +121,11 @@ fn convert_time(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
             let time = i128::from(ticks.rem_euclid(per_day));
             rescaled(time, from, &SqlType::Timestamp).map(|micros| Value::Time(micros % MICROS_PER_DAY))
         }
+        (Value::Timestamp(moment), SqlType::TimeTz) => finite_timestamp(*moment)
+            .and_then(|micros| TimeTz::new(micros.rem_euclid(MICROS_PER_DAY), 0))
+            .map(Value::TimeTz),
+        (Value::Time(micros), SqlType::TimeTz) => TimeTz::new(*micros, 0).map(Value::TimeTz),
+        (Value::TimeTz(time), SqlType::Time) => Some(Value::Time(time.local_micros())),
         (Value::Timestamp(ticks), _) if !is_finite_timestamp(*ticks) => Some(Value::Timestamp(*ticks)),
         (Value::Timestamp(ticks), _) => rescaled(i128::from(*ticks), from, to).map(Value::Timestamp),
         (Value::Time(micros), SqlType::Interval) => {

@@ -14,6 +14,7 @@
 //!             literal.rs      numbers of a statement
 //!             definition.rs   a type as text, to be kept
 //!             interval.rs     arithmetic with intervals, on the days of calendar.rs
+//!             time_tz.rs      times of day with their distance from UTC
 //!             time_zone.rs    moments and the local times of a zone
 //! ```
 //!
@@ -34,6 +35,7 @@ mod names;
 mod order_key;
 mod sql_type;
 mod text;
+mod time_tz;
 mod time_zone;
 mod unify;
 mod value;
@@ -52,6 +54,7 @@ pub use sql_type::{EnumType, SqlType, StructField};
 pub use text::intervals::parse as parse_interval;
 pub use text::times::{iso_moment, write_offset_minutes};
 pub use text::{format_value, is_json, parse_value, special_in_string, write_integer, write_json_string, write_value};
+pub use time_tz::TimeTz;
 pub use time_zone::TimeZone;
 pub use unify::common_type;
 pub use value::{Interval, Value};

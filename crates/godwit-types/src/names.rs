@@ -53,6 +53,7 @@ static NAMES: &[(&[&str], SqlType, Arguments)] = &[
     (&["bit", "bitstring", "bit varying", "varbit"], T::Bit, A::Length),
     (&["date"], T::Date, A::None),
     (&["time", "time without time zone"], T::Time, A::Seconds),
+    (&["timetz", "time with time zone"], T::TimeTz, A::Seconds),
     (&["timestamp", "timestamp without time zone", "datetime", "timestamp_us"], T::Timestamp, A::Unit),
     (&["timestamp_s"], T::TimestampS, A::None),
     (&["timestamp_ms"], T::TimestampMs, A::None),

@@ -53,6 +53,8 @@ pub enum SqlType {
     Date,
     /// Microseconds since midnight.
     Time,
+    /// Microseconds since midnight, and the distance from UTC: a [`TimeTz`](crate::TimeTz).
+    TimeTz,
     /// Microseconds since 1970-01-01, without time zone; years −290,000 to 290,000.
     Timestamp,
     /// The same in seconds, as found in files.
@@ -163,7 +165,7 @@ impl SqlType {
 
     /// True for dates, times and timestamps; not for intervals.
     pub fn is_datetime(&self) -> bool {
-        matches!(self, Self::Date | Self::Time) || self.is_timestamp()
+        matches!(self, Self::Date | Self::Time | Self::TimeTz) || self.is_timestamp()
     }
 
     /// True for lists, arrays, structs and maps.
@@ -187,14 +189,15 @@ impl SqlType {
         }
     }
 
-    /// Returns the type with VARCHAR in place of each ENUM; `None` if it has none.
-    pub fn with_text_for_labels(&self) -> Option<SqlType> {
+    /// Returns the type as which values leave the database, or come from files: with VARCHAR in place of ENUM and TIME WITH
+    /// TIME ZONE, which Arrow doesn't have; `None` if it has neither.
+    pub fn for_exchange(&self) -> Option<SqlType> {
         match self {
-            Self::Enum(_) => Some(Self::Varchar),
-            Self::List(element) => element.with_text_for_labels().map(Self::list_of),
-            Self::Array(element, length) => Some(Self::Array(Arc::new(element.with_text_for_labels()?), *length)),
+            Self::Enum(_) | Self::TimeTz => Some(Self::Varchar),
+            Self::List(element) => element.for_exchange().map(Self::list_of),
+            Self::Array(element, length) => Some(Self::Array(Arc::new(element.for_exchange()?), *length)),
             Self::Struct(fields) => {
-                let changed: Vec<_> = fields.iter().map(|field| field.ty.with_text_for_labels()).collect();
+                let changed: Vec<_> = fields.iter().map(|field| field.ty.for_exchange()).collect();
                 let of = |(field, ty): (&StructField, Option<SqlType>)| StructField {
                     name: field.name.clone(),
                     ty: ty.unwrap_or_else(|| field.ty.clone()),
@@ -202,7 +205,7 @@ impl SqlType {
                 let is_changed = changed.iter().any(Option::is_some);
                 is_changed.then(|| Self::Struct(fields.iter().zip(changed).map(of).collect()))
             }
-            Self::Map(entry) => match (entry.0.with_text_for_labels(), entry.1.with_text_for_labels()) {
+            Self::Map(entry) => match (entry.0.for_exchange(), entry.1.for_exchange()) {
                 (None, None) => None,
                 (key, value) => {
                     let (key, value) =
@@ -276,6 +279,7 @@ impl fmt::Display for SqlType {
             Self::Bit => "BIT",
             Self::Date => "DATE",
             Self::Time => "TIME",
+            Self::TimeTz => "TIME WITH TIME ZONE",
             Self::Timestamp => "TIMESTAMP",
             Self::TimestampS => "TIMESTAMP_S",
             Self::TimestampMs => "TIMESTAMP_MS",

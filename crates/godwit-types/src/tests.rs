@@ -34,6 +34,7 @@ pub(crate) fn sample_types() -> Vec<SqlType> {
         T::Bit,
         T::Date,
         T::Time,
+        T::TimeTz,
         T::Timestamp,
         T::TimestampS,
         T::TimestampMs,
@@ -103,6 +104,7 @@ pub(crate) fn extremes(ty: &SqlType) -> Vec<Value> {
         T::Bit => texts(&["0", "101"]),
         T::Date => [-i32::MAX, i32::MAX, i32::MAX - 1, 0, -719_163, 106_751_992].map(Value::Date).to_vec(),
         T::Time => [0, 1, 86_399_999_999].map(Value::Time).to_vec(),
+        T::TimeTz => texts(&["00:00:00+15:59:59", "00:00:00", "09:00:00.5+05:30", "23:59:59.999999-15:59:59"]),
         T::Interval => {
             let parts = [(i32::MIN, i64::MIN), (i32::MAX, i64::MAX), (0, 0), (-13, -1), (1, -1), (0, 1_500_000)];
             parts.map(|(days, micros)| Value::Interval(Interval { months: days, days, micros })).to_vec()

@@ -12,8 +12,8 @@ use jiff::tz::{self, AmbiguousOffset, Offset};
 
 use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, finite_timestamp, is_finite_timestamp};
 use crate::interval::timestamp_add;
-use crate::text::times::{parse_moment, write_moment};
-use crate::{Interval, SqlType, Value, cast_value};
+use crate::text::times::{parse_moment, parse_time_tz, write_moment};
+use crate::{Interval, SqlType, TimeTz, Value, cast_value};
 
 /// Other names of UTC.
 const NAMES_OF_UTC: [&str; 6] = ["utc", "gmt", "etc/utc", "z", "+00:00", "zulu"];
@@ -50,6 +50,18 @@ impl TimeZone {
         })
     }
 
+    /// Returns the zone whose clocks are always this much ahead of UTC: up to 15:59:59, without months and days.
+    pub fn ahead_by(interval: Interval) -> Result<Self> {
+        let Interval { months, days, micros } = interval;
+        let seconds = i32::try_from(micros / MICROS_PER_SECOND).ok().filter(|seconds| seconds.abs() < 16 * 3_600);
+        let offset =
+            seconds.filter(|_| months == 0 && days == 0).and_then(|seconds| Offset::from_seconds(seconds).ok());
+        offset.map(|offset| Self(tz::TimeZone::fixed(offset))).ok_or_else(|| {
+            Error::user("a time zone is less than 16 hours from UTC, without months and days")
+                .with_code(SqlState::INVALID_PARAMETER_VALUE)
+        })
+    }
+
     /// Its name in the database.
     pub fn name(&self) -> &str {
         self.0.iana_name().unwrap_or("UTC")
@@ -63,6 +75,11 @@ impl TimeZone {
     /// Returns the seconds that its clocks are ahead of UTC at a moment.
     pub fn offset_at(&self, moment: i64) -> i64 {
         self.0.to_offset(near(moment)).seconds().into()
+    }
+
+    /// Returns the seconds that its clocks are ahead of UTC today.
+    pub fn offset_now(&self) -> i64 {
+        if self.is_utc() { 0 } else { self.offset_at(Timestamp::now().as_microsecond()) }
     }
 
     /// Returns the local time at a moment, as microseconds of a TIMESTAMP. Infinite times stay, here and below.
@@ -99,7 +116,8 @@ impl TimeZone {
         moment.checked_add(micros).and_then(finite_timestamp)
     }
 
-    /// Casts a value to another type, with local times in this zone. Without moments, the same as [`cast_value`].
+    /// Casts a value to another type, with local times in this zone, and times of day as clocks show them today. Without
+    /// types that have a time zone, the same as [`cast_value`].
     pub fn cast(&self, value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
         match (value, from, to) {
             (Value::Timestamp(moment), SqlType::TimestampTz, SqlType::Varchar) => {
@@ -111,6 +129,17 @@ impl TimeZone {
                 let local = self.local(*moment).ok_or_else(|| out_of_range(to))?;
                 cast_value(&Value::Timestamp(local), &SqlType::Timestamp, to)
             }
+            (Value::Timestamp(moment), SqlType::TimestampTz, SqlType::TimeTz) => {
+                let offset = self.offset_at(*moment);
+                match finite_timestamp(*moment).map(|moment| moment.rem_euclid(MICROS_PER_DAY)) {
+                    Some(micros) => at_offset(TimeTz::new(micros, 0), offset),
+                    None => Err(out_of_range(to)),
+                }
+            }
+            (Value::Time(micros), _, SqlType::TimeTz) => {
+                TimeTz::new(*micros, self.offset_now()).map(Value::TimeTz).ok_or_else(|| out_of_range(to))
+            }
+            (Value::Text(text), _, SqlType::TimeTz) => parse_time_tz(text, self),
             (Value::Text(text), _, SqlType::TimestampTz) => parse_moment(text, self),
             (_, _, SqlType::TimestampTz) if is_local(from) => match cast_value(value, from, &SqlType::Timestamp)? {
                 Value::Timestamp(local) => self.moment(local).map(Value::Timestamp).ok_or_else(|| out_of_range(to)),
@@ -119,6 +148,11 @@ impl TimeZone {
             _ => cast_value(value, from, to),
         }
     }
+}
+
+fn at_offset(time: Option<TimeTz>, offset_seconds: i64) -> Result<Value> {
+    let time = time.and_then(|time| time.at_offset(offset_seconds));
+    time.map(Value::TimeTz).ok_or_else(|| out_of_range(&SqlType::TimeTz))
 }
 
 /// True for times without a zone.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::SqlType;
+use crate::{SqlType, TimeTz};
 
 /// A value whose [`SqlType`](crate::SqlType) is known to its holder.
 ///
@@ -28,6 +28,8 @@ pub enum Value {
     Date(i32),
     /// TIME: microseconds since midnight.
     Time(i64),
+    /// TIME WITH TIME ZONE.
+    TimeTz(TimeTz),
     /// All kinds of TIMESTAMP: ticks of the type's unit since 1970-01-01.
     Timestamp(i64),
     /// INTERVAL.
@@ -72,6 +74,7 @@ impl Value {
             Value::Blob(_) => SqlType::Blob,
             Value::Date(_) => SqlType::Date,
             Value::Time(_) => SqlType::Time,
+            Value::TimeTz(_) => SqlType::TimeTz,
             Value::Timestamp(_) => SqlType::Timestamp,
             Value::Interval(_) => SqlType::Interval,
             Value::Uuid(_) => SqlType::Uuid,
@@ -86,13 +89,15 @@ impl Value {
     }
 
     /// Returns the integer that represents it in vectors: 0 or 1 of a boolean, digits of a decimal, position of a
-    /// label, days of a date, ticks of a time. `None` for NULL and for values that aren't represented by an integer.
+    /// label, days of a date, ticks of a time, bits of one with a zone. `None` for NULL and for values that aren't represented
+    /// by an integer.
     pub fn as_integer(&self) -> Option<i128> {
         match *self {
             Value::Boolean(value) => Some(value.into()),
             Value::Integer(value) => Some(value),
             Value::Date(days) => Some(days.into()),
             Value::Time(ticks) | Value::Timestamp(ticks) => Some(ticks.into()),
+            Value::TimeTz(time) => Some(time.to_bits().into()),
             Value::Null
             | Value::UHuge(_)
             | Value::Float(_)
@@ -117,6 +122,7 @@ impl Value {
             }),
             SqlType::Date => Value::Date(i32::try_from(inside).ok()?),
             SqlType::Time => Value::Time(i64::try_from(inside).ok()?),
+            SqlType::TimeTz => Value::TimeTz(TimeTz::from_bits(i64::try_from(inside).ok()?)?),
             _ if ty.is_timestamp() => Value::Timestamp(i64::try_from(inside).ok()?),
             SqlType::Decimal { .. } | SqlType::Enum(_) => Value::Integer(inside),
             _ => {
@@ -176,6 +182,7 @@ impl PartialEq for Value {
             (Blob(a), Blob(b)) => a == b,
             (Date(a), Date(b)) => a == b,
             (Time(a), Time(b)) | (Timestamp(a), Timestamp(b)) => a == b,
+            (TimeTz(a), TimeTz(b)) => a == b,
             (Interval(a), Interval(b)) => a == b,
             (List(a), List(b)) | (Struct(a), Struct(b)) => a == b,
             (Map(a), Map(b)) => a == b,
@@ -200,6 +207,7 @@ impl std::hash::Hash for Value {
             Blob(value) => value.hash(state),
             Date(value) => value.hash(state),
             Time(value) | Timestamp(value) => value.hash(state),
+            TimeTz(value) => value.hash(state),
             Interval(value) => value.hash(state),
             List(values) | Struct(values) => values.hash(state),
             Map(entries) => entries.hash(state),

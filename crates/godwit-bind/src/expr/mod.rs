@@ -11,6 +11,7 @@
 //! data_types.rs  types as they are written               constants.rs      what must be known before the query runs
 //! sharing.rs     values that are used more than once     unnest.rs         lists as rows, structs as columns
 //! near.rs        names that were probably meant           collation.rs      COLLATE: how texts are compared
+//! fill.rs        the window function of that name
 //! ```
 //!
 //! Quoted text, NULL and parameters have the type [`SqlType::Unknown`](godwit_types::SqlType::Unknown) until their
@@ -23,6 +24,7 @@ mod coercion;
 mod collation;
 mod constants;
 mod data_types;
+mod fill;
 mod lambdas;
 mod literals;
 mod macros;

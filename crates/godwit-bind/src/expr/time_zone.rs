@@ -5,6 +5,8 @@
 //! fields of a TIMESTAMPTZ, and for `TIMESTAMPTZ + interval`, which counts days by the calendar. So a plan means the
 //! same in every session, and its constant parts may be computed at any time.
 //!
+//! A TIME WITH TIME ZONE is as clocks of the session's zone show it: on the day of a TIMESTAMPTZ, or today.
+//!
 //! Values within lists, structs and maps are cast in UTC.
 
 use godwit_common::{Result, Span};
@@ -67,11 +69,12 @@ const OF_MOMENTS: [&str; 4] = ["date_trunc", "datetrunc", "time_bucket", "date_b
 const OF_NO_ZONE: [&str; 4] = ["epoch", "timezone", "timezone_hour", "timezone_minute"];
 
 /// Names of the current time without a zone, and the types to which `now()` is cast for them.
-const CLOCKS: [(&str, SqlType); 5] = [
+const CLOCKS: [(&str, SqlType); 6] = [
     ("localtimestamp", SqlType::Timestamp),
     ("current_date", SqlType::Date),
     ("today", SqlType::Date),
-    ("current_time", SqlType::Time),
+    ("current_time", SqlType::TimeTz),
+    ("get_current_time", SqlType::TimeTz),
     ("localtime", SqlType::Time),
 ];
 
@@ -84,24 +87,31 @@ impl Binder {
     /// Converts quoted text to a value of a type.
     pub(super) fn value_of_text(&self, text: &str, ty: &SqlType) -> Result<Value> {
         match ty {
-            SqlType::TimestampTz => self.environment.time_zone().cast(&Value::text(text), &SqlType::Varchar, ty),
+            SqlType::TimestampTz | SqlType::TimeTz => {
+                self.environment.time_zone().cast(&Value::text(text), &SqlType::Varchar, ty)
+            }
             _ => parse_value(text, ty),
         }
     }
 
     /// Returns the zone that a cast depends on.
     pub(super) fn zone_of_cast(&self, from: &SqlType, to: &SqlType) -> Option<TimeZone> {
-        let other = match (from, to) {
-            (SqlType::TimestampTz, other) | (other, SqlType::TimestampTz) => other,
-            _ => return None,
+        let depends_on_zone = match (from, to) {
+            (SqlType::TimestampTz | SqlType::Time | SqlType::Varchar, SqlType::TimeTz) => true,
+            (SqlType::TimestampTz, other) | (other, SqlType::TimestampTz) => {
+                is_local(other) || *other == SqlType::Varchar
+            }
+            _ => false,
         };
-        self.zone().filter(|_| is_local(other) || *other == SqlType::Varchar)
+        self.zone().filter(|_| depends_on_zone)
     }
 
     /// Binds such a cast. A lenient one is NULL where it fails.
     pub(super) fn cast_in_zone(&mut self, zone: &TimeZone, expr: Expr, ty: &SqlType, lenient: bool) -> Result<Expr> {
         match (&expr.ty, ty) {
             (SqlType::TimestampTz, SqlType::Varchar) => self.call_with_zone("timezone_text", zone, expr),
+            (SqlType::Varchar, SqlType::TimeTz) if lenient => self.call_with_zone("try_timezone_time", zone, expr),
+            (_, SqlType::TimeTz) => self.call_with_zone("timezone_time", zone, expr),
             (SqlType::TimestampTz, _) => {
                 let local = self.call_with_zone("timezone", zone, expr)?;
                 self.coerce(local, ty, CastContext::Explicit)

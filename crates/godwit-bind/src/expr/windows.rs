@@ -18,9 +18,9 @@ use crate::binder::{Clause, ExprContext};
 
 /// A window with what it inherits from the one that it refines.
 #[derive(Clone, Copy)]
-struct Window<'a> {
-    partition_by: &'a [ast::Expr],
-    order_by: &'a [ast::OrderByExpr],
+pub(super) struct Window<'a> {
+    pub(super) partition_by: &'a [ast::Expr],
+    pub(super) order_by: &'a [ast::OrderByExpr],
     frame: Option<&'a ast::Frame>,
 }
 
@@ -40,14 +40,12 @@ impl Binder {
             Over::Name(window) => named(cx.windows, window)?,
             Over::Spec(spec) => resolved(cx.windows, spec)?,
         };
-        let (scope, windows) = (cx.scope, cx.windows);
-        let mut inside = ExprContext { scope, clause: Clause::WindowArgument, collected: &mut *cx.collected, windows };
-        let mut bound = self.window_target(name, call, span, &mut inside)?;
-        for expr in window.partition_by {
-            let (expr, collation) = Collation::split(expr)?;
-            let value = self.settled(expr, &mut inside)?;
-            bound.partition_by.push(self.key_of(value, collation)?);
+        if name == "fill" {
+            return self.fill(call, window, span, cx);
         }
+        let mut inside = inside(cx);
+        let mut bound = self.window_target(name, call, span, &mut inside)?;
+        bound.partition_by = self.partition_keys(window.partition_by, &mut inside)?;
         bound.order_by = self.sort_keys(window.order_by, &mut inside)?;
         let frame = match window.frame {
             Some(frame) => self.frame(frame, &mut bound.order_by, &mut inside)?,
@@ -61,8 +59,23 @@ impl Binder {
         self.collect_window(name, bound, cx).map_err(|error| error.at_span(call.name.span))
     }
 
+    pub(super) fn partition_keys(&mut self, keys: &[ast::Expr], cx: &mut ExprContext<'_>) -> Result<Vec<Expr>> {
+        let mut bound = Vec::with_capacity(keys.len());
+        for expr in keys {
+            let (expr, collation) = Collation::split(expr)?;
+            let value = self.settled(expr, cx)?;
+            bound.push(self.key_of(value, collation)?);
+        }
+        Ok(bound)
+    }
+
     /// Returns the column of a window function: a new one, or that of an equal call.
-    fn collect_window(&mut self, name: &str, mut call: WindowCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
+    pub(super) fn collect_window(
+        &mut self,
+        name: &str,
+        mut call: WindowCall,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
         let exprs: Vec<&Expr> = call.exprs().collect();
         self.check_no_lambda_parameter(&exprs, name, cx)?;
         let used = self.used_columns(&exprs);
@@ -121,18 +134,10 @@ impl Binder {
                 ..of(function, parts.args, parts.found.ty, nullable)
             });
         }
-        let refused = match call {
-            ast::Call { star: true, .. } => Some("*"),
-            ast::Call { distinct: true, .. } => Some("DISTINCT"),
-            ast::Call { filter: Some(_), .. } => Some("FILTER"),
-            _ if !call.order_by.is_empty() => Some("ORDER BY in its arguments"),
-            _ if !call.within_group.is_empty() => Some("WITHIN GROUP"),
-            _ => None,
-        };
-        if let Some(refused) = refused {
-            let error = Error::user(format!("{name} is no aggregate, so it takes no {refused}"));
-            return Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span));
+        if !call.order_by.is_empty() {
+            return Err(no_aggregate(name, "ORDER BY in its arguments").at_span(call.name.span));
         }
+        refuse_aggregation(name, call)?;
         let args = self.call_arguments(call, name, cx)?;
         let environment = self.environment.clone();
         let found = self.with_argument_types(&args, |types| environment.functions().window(name, types));
@@ -229,6 +234,12 @@ impl Binder {
     }
 }
 
+/// The context of arguments and keys.
+pub(super) fn inside<'c>(cx: &'c mut ExprContext<'_>) -> ExprContext<'c> {
+    let (scope, windows) = (cx.scope, cx.windows);
+    ExprContext { scope, clause: Clause::WindowArgument, collected: &mut *cx.collected, windows }
+}
+
 /// Returns the window with a name.
 fn named<'a>(windows: &'a [ast::NamedWindow], name: &ast::Ident) -> Result<Window<'a>> {
     match windows.iter().position(|window| name.is(&window.name.text)) {
@@ -261,6 +272,22 @@ fn resolved<'a>(windows: &'a [ast::NamedWindow], spec: &'a ast::WindowSpec) -> R
     };
     let error = Error::user(format!("the window {} can't be refined so: {reason}", name.text));
     Err(error.with_code(SqlState::WINDOWING_ERROR).at_span(spec.span))
+}
+
+/// Fails if a call has clauses that only aggregates take, other than ORDER BY.
+pub(super) fn refuse_aggregation(name: &str, call: &ast::Call) -> Result<()> {
+    let refused = match call {
+        ast::Call { star: true, .. } => "*",
+        ast::Call { distinct: true, .. } => "DISTINCT",
+        ast::Call { filter: Some(_), .. } => "FILTER",
+        _ if !call.within_group.is_empty() => "WITHIN GROUP",
+        _ => return Ok(()),
+    };
+    Err(no_aggregate(name, refused).at_span(call.name.span))
+}
+
+fn no_aggregate(name: &str, refused: &str) -> Error {
+    Error::user(format!("{name} is no aggregate, so it takes no {refused}")).with_code(SqlState::SYNTAX_ERROR)
 }
 
 /// Returns the reason why two bounds don't form a frame.

@@ -99,7 +99,7 @@ impl Binder {
             let value = self.item(&item, scope, Clause::Returning, &mut collected, &[])?;
             let value = self.settle(value);
             // In the result, labels become text.
-            let shown = value.ty.with_text_for_labels().unwrap_or_else(|| value.ty.clone());
+            let shown = value.ty.for_exchange().unwrap_or_else(|| value.ty.clone());
             let value = value.cast_to(&shown);
             returned.push((item.name.clone(), self.put(&item.name, value, made)));
         }

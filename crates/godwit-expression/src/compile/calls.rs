@@ -13,7 +13,7 @@ use godwit_functions::{Operator, ScalarImplementation};
 use godwit_plan::{Expr, ScalarFunction, Volatility};
 use godwit_scalar::{Kernel as VectorKernel, Work};
 use godwit_types::calendar::MICROS_PER_DAY;
-use godwit_types::{SqlType, Value};
+use godwit_types::{SqlType, TimeTz, Value};
 use godwit_vector::sql::{arrow_type, column_type, sql_type};
 use godwit_vector::{Flat, Vector, from_arrow, in_layout};
 
@@ -122,6 +122,9 @@ fn moment(micros: i64, ty: &SqlType) -> Value {
             Value::Date(i32::try_from(micros.div_euclid(MICROS_PER_DAY)).expect("64 bits of microseconds are few days"))
         }
         SqlType::Time => Value::Time(micros.rem_euclid(MICROS_PER_DAY)),
+        SqlType::TimeTz => {
+            Value::TimeTz(TimeTz::new(micros.rem_euclid(MICROS_PER_DAY), 0).expect("it is a time of day in UTC"))
+        }
         _ => Value::Timestamp(micros),
     }
 }

@@ -71,7 +71,7 @@ fn as_integers(op: Arithmetic, a: Expression, b: Expression, ty: &SqlType, text:
 fn name_of(ty: &SqlType) -> &'static str {
     match ty {
         SqlType::Date => "date",
-        SqlType::Time => "time",
+        SqlType::Time | SqlType::TimeTz => "time",
         SqlType::Interval => "interval",
         _ if ty.is_timestamp() => "timestamp",
         _ => "integer",
@@ -126,7 +126,7 @@ fn by_rows(op: Arithmetic, a: Operand<'_>, b: Operand<'_>, ty: &SqlType, text: &
 
 /// `None` beyond the range of the result.
 fn compute(op: Arithmetic, a: &Value, b: &Value) -> Option<Value> {
-    use Value::{Date, Float, Time, Timestamp};
+    use Value::{Date, Float, Time, TimeTz, Timestamp};
     let time_between = |end: i64, start: i64| Interval { micros: end - start, ..Interval::default() };
     Some(match (op, a, b) {
         (Add, Date(date), Value::Integer(days)) | (Add, Value::Integer(days), Date(date)) => {
@@ -148,6 +148,12 @@ fn compute(op: Arithmetic, a: &Value, b: &Value) -> Option<Value> {
         (Subtract, Timestamp(end), Timestamp(start)) => Value::Interval(timestamp_diff(*end, *start)?),
         (Add, Time(time), Value::Interval(by)) | (Add, Value::Interval(by), Time(time)) => Time(time_add(*time, *by)),
         (Subtract, Time(time), Value::Interval(by)) => Time(time_add(*time, by.checked_neg()?)),
+        (Add, Date(date), TimeTz(time)) | (Add, TimeTz(time), Date(date)) => {
+            let by = Interval { micros: time.utc_micros(), ..Interval::default() };
+            Timestamp(date_add(*date, by)?)
+        }
+        (Add, TimeTz(time), Value::Interval(by)) | (Add, Value::Interval(by), TimeTz(time)) => TimeTz(time.after(*by)?),
+        (Subtract, TimeTz(time), Value::Interval(by)) => TimeTz(time.after(by.checked_neg()?)?),
         (Subtract, Time(end), Time(start)) => Value::Interval(time_between(*end, *start)),
         (Add, Value::Interval(a), Value::Interval(b)) => Value::Interval(a.checked_add(*b)?),
         (Subtract, Value::Interval(a), Value::Interval(b)) => Value::Interval(a.checked_sub(*b)?),

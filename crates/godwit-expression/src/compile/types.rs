@@ -6,7 +6,7 @@
 //! | HUGEINT, DECIMAL | the narrowest of 32, 64, 128 bits |
 //! | VARCHAR, UUID, JSON, BIT, BLOB | strings |
 //! | ENUM | positions of labels, in 8, 16 or 32 bits |
-//! | DATE, TIME, timestamps | 32 or 64 bits |
+//! | DATE, TIME, with time zone, timestamps | 32 or 64 bits |
 //! | INTERVAL, lists, structs, maps | Arrow arrays |
 
 use godwit_types::SqlType;

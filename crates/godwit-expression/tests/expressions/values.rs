@@ -2,7 +2,7 @@
 
 use godwit_common::ErrorKind;
 use godwit_expression::{Expression, PlanContext};
-use godwit_types::{SqlType as T, Value, format_value};
+use godwit_types::{SqlType as T, TimeTz, Value, format_value};
 use godwit_vector::sql::value_at;
 use godwit_vector::{Chunk, from_arrow, to_arrow};
 
@@ -325,11 +325,13 @@ fn nested_values_have_parts() {
 
 #[test]
 fn clocks_tell_the_moment_of_the_statement() {
-    let texts = ["now()", "current_date", "localtimestamp", "current_time"];
+    let texts = ["now()", "current_date", "localtimestamp", "localtime", "current_time"];
     let (_, exprs) = bound(&[(T::Integer, &["1"])], &texts);
     let context = PlanContext::default().with_now(86_400_000_000 + 5);
     let nothing = godwit_expression::Layout { columns: &[], types: &[] };
-    let expected = [Value::Timestamp(86_400_000_005), Value::Date(1), Value::Timestamp(86_400_000_005), Value::Time(5)];
+    let zoned = Value::TimeTz(TimeTz::new(5, 0).unwrap());
+    let expected =
+        [Value::Timestamp(86_400_000_005), Value::Date(1), Value::Timestamp(86_400_000_005), Value::Time(5), zoned];
     for (expr, expected) in exprs.iter().zip(expected) {
         let compiled = Expression::compile(expr, nothing, &context).unwrap();
         let vector = compiled.evaluate(&Chunk::new(Vec::new(), 1)).unwrap();

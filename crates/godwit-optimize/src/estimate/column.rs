@@ -352,6 +352,7 @@ pub(super) fn scale(value: &Value, ty: &SqlType) -> Option<f64> {
         Value::Float(value) => *value,
         Value::Date(days) => f64::from(*days),
         Value::Time(micros) => *micros as f64,
+        Value::TimeTz(time) => time.to_bits() as f64,
         Value::Timestamp(at) => *at as f64 / ticks(ty),
         Value::Text(text) => {
             text.bytes().chain(std::iter::repeat(0)).take(7).fold(0.0, |at, byte| at * 256.0 + f64::from(byte))
@@ -381,7 +382,7 @@ fn value_bytes(ty: &SqlType, average: Option<f64>) -> f64 {
         SqlType::Enum(_) => 1.0,
         SqlType::SmallInt | SqlType::USmallInt => 2.0,
         SqlType::Integer | SqlType::UInteger | SqlType::Real | SqlType::Date => 4.0,
-        SqlType::BigInt | SqlType::UBigInt | SqlType::Double | SqlType::Time => 8.0,
+        SqlType::BigInt | SqlType::UBigInt | SqlType::Double | SqlType::Time | SqlType::TimeTz => 8.0,
         SqlType::Timestamp
         | SqlType::TimestampS
         | SqlType::TimestampMs

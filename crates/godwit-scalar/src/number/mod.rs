@@ -5,6 +5,7 @@ mod bits;
 mod classes;
 mod digits;
 mod extreme;
+mod interpolate;
 mod logarithms;
 mod random;
 mod rounding;
@@ -25,6 +26,7 @@ pub(crate) fn functions() -> Vec<Function> {
         bits::functions(),
         classes::functions(),
         extreme::functions(),
+        interpolate::functions(),
         logarithms::functions(),
         random::functions(),
         rounding::functions(),

@@ -122,6 +122,9 @@ pub(crate) struct Date;
 /// TIME: microseconds since midnight.
 pub(crate) struct Time;
 
+/// TIME WITH TIME ZONE: the bits of a [`godwit_types::TimeTz`].
+pub(crate) struct TimeTz;
+
 /// TIMESTAMP: microseconds since 1970.
 pub(crate) struct Timestamp;
 
@@ -142,6 +145,7 @@ fixed_arguments!(
     f64 => Double f64,
     Date => Date i32,
     Time => Time i64,
+    TimeTz => TimeTz i64,
     Timestamp => Timestamp i64,
     TimestampTz => TimestampTz i64
 );

@@ -32,8 +32,8 @@ use godwit_vector::{Bitmap, Flat, StrColumn, Vector};
 
 pub(crate) use self::any_texts::{any_texts, lists};
 pub(crate) use self::arguments::{
-    Argument, Arguments, Blob, Date, Intervals, Json, Needle, Pattern, Text, TextBytes, Time, Timestamp, TimestampTz,
-    Values, strided,
+    Argument, Arguments, Blob, Date, Intervals, Json, Needle, Pattern, Text, TextBytes, Time, TimeTz, Timestamp,
+    TimestampTz, Values, strided,
 };
 pub(crate) use self::labels::label;
 pub(crate) use self::mapped::{mapped, mapped_where};

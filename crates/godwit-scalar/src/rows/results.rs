@@ -8,7 +8,7 @@ use arrow_buffer::{IntervalMonthDayNano, ScalarBuffer};
 use godwit_common::Result;
 use godwit_vector::{Flat, Native, StrColumn};
 
-use super::arguments::{Argument, Blob, Date, Intervals, Json, Text, Time, Timestamp, TimestampTz};
+use super::arguments::{Argument, Blob, Date, Intervals, Json, Text, Time, TimeTz, Timestamp, TimestampTz};
 use crate::kernel::{TEXT_BYTES_MAX, Work, too_long};
 use crate::room::Room;
 
@@ -34,7 +34,8 @@ macro_rules! fixed_results {
 
 fixed_results!(
     i8 => i8, i16 => i16, i32 => i32, i64 => i64, i128 => i128, u8 => u8, u16 => u16, u32 => u32, u64 => u64,
-    f32 => f32, f64 => f64, Date => i32, Time => i64, Timestamp => i64, TimestampTz => i64
+    f32 => f32, f64 => f64, Date => i32, Time => i64, TimeTz => i64, Timestamp => i64,
+    TimestampTz => i64
 );
 
 impl Fixed for bool {

@@ -4,13 +4,13 @@ use godwit_common::Result;
 use godwit_types::calendar::{INFINITE_DAYS, INFINITE_TICKS, MICROS_PER_DAY, MICROS_PER_SECOND, date_of};
 use godwit_types::calendar::{days_later, finite_timestamp, is_finite_date};
 use godwit_types::interval::{date_add, time_add, timestamp_add};
-use godwit_types::{Interval, IntervalUnit, SqlType, TimeZone};
+use godwit_types::{Interval, IntervalUnit, SqlType, TimeTz as ZonedTime, TimeZone};
 
 use super::moment::{
     MICROS_PER_HOUR, MICROS_PER_MINUTE, Moment, both, day_of, in_range, interval_result, invalid, time_function,
 };
 use crate::function::{Form, Function};
-use crate::rows::{Date, Intervals, Text, Time, Timestamp, TimestampTz, scalar};
+use crate::rows::{Date, Intervals, Text, Time, TimeTz, Timestamp, TimestampTz, scalar};
 
 pub(super) fn functions() -> Vec<Function> {
     [makers(), zoned_makers(), counts(), epochs(), intervals()].into_iter().flatten().collect()
@@ -90,6 +90,12 @@ fn zoned_makers() -> Vec<Function> {
             .example("to_local_time(TIMESTAMPTZ '2024-07-01 12:00:00+00')", "2024-07-01 12:00:00")
             .form(scalar::<(Timestamp,), Timestamp, _>(|(timestamp,)| timestamp))
             .form(scalar::<(TimestampTz,), Timestamp, _>(|(moment,)| moment)),
+        time_function(
+            &["timetz_byte_comparable"],
+            "A number by which times with time zone are sorted, as DuckDB makes it",
+        )
+        .example("timetz_byte_comparable(TIMETZ '12:30:00+03')", "1540131651584046799")
+        .form(scalar::<(TimeTz,), u64, _>(|(time,)| ZonedTime::from_bits(time).map(duckdb_order))),
         time_function(&["from_unixtime"], "The timestamp of seconds since 1970; the moment, if a time zone is named")
             .example("from_unixtime(1)", "1970-01-01 00:00:01")
             .form(scalar::<(i64,), Timestamp, _>(|(seconds,)| micros_of_seconds(seconds)))
@@ -109,10 +115,21 @@ fn zoned_makers() -> Vec<Function> {
                 in_range(timestamp_add(moment, interval), &SqlType::TimestampTz)
             }))
             .form(scalar::<(Time, Intervals), Time, _>(|(micros, interval)| time_add(micros, interval)))
+            .form(scalar::<(TimeTz, Intervals), TimeTz, _>(|(time, interval)| {
+                let time = ZonedTime::from_bits(time).and_then(|time| time.after(interval));
+                in_range(time, &SqlType::TimeTz).map(ZonedTime::to_bits)
+            }))
             .form(scalar::<(Date, i32), Date, _>(|(days, more)| {
                 in_range(days_later(days, more.into()), &SqlType::Date)
             })),
     ]
+}
+
+/// Returns microseconds since midnight 15:59:59 west of UTC above the seconds from there.
+fn duckdb_order(time: ZonedTime) -> u64 {
+    let behind = 16 * 3_600 - 1 - time.offset_seconds();
+    let micros = time.local_micros() + behind * MICROS_PER_SECOND;
+    (micros.unsigned_abs() << 24) | behind.unsigned_abs()
 }
 
 fn micros_of_seconds(seconds: i64) -> Result<i64> {
@@ -145,6 +162,9 @@ fn ticks(
             is_finite_date(days).then(|| ticks(i128::from(days) * day)).transpose()
         }))
         .form(scalar::<(Time,), i64, _>(move |(micros,)| ticks(micros.into())))
+        .form(scalar::<(TimeTz,), i64, _>(move |(time,)| {
+            ZonedTime::from_bits(time).map(|time| ticks(time.local_micros().into())).transpose()
+        }))
         .form(scalar::<(Intervals,), i64, _>(move |(interval,)| ticks(interval.epoch_micros())))
 }
 

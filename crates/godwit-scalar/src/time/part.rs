@@ -6,7 +6,7 @@
 use godwit_common::Result;
 use godwit_plan::ArgumentType;
 use godwit_types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY, finite_timestamp};
-use godwit_types::{Interval, IntervalUnit, SqlType};
+use godwit_types::{Interval, IntervalUnit, SqlType, TimeTz as ZonedTime};
 
 use super::moment::{
     Chosen, JULIAN_DAY_OF_1970, MICROS_PER_HOUR, MICROS_PER_MINUTE, Moment, bad_argument, constant_text, invalid,
@@ -14,7 +14,7 @@ use super::moment::{
 };
 use crate::choose::fits;
 use crate::function::{Form, Function};
-use crate::rows::{Date, Intervals, Text, Time, Timestamp, scalar};
+use crate::rows::{Date, Intervals, Text, Time, TimeTz, Timestamp, scalar};
 
 pub(super) fn functions() -> Vec<Function> {
     let date_part = time_function(&["date_part", "datepart"], "A field of a date, time, timestamp or interval")
@@ -212,6 +212,21 @@ impl Part {
         matches!(self, Hour | Minute | Second | Millisecond | Microsecond | Nanosecond | Epoch)
     }
 
+    /// True if TIME WITH TIME ZONE has this field.
+    fn is_of_zoned_time(self) -> bool {
+        self.is_of_time() || matches!(self, Self::Timezone | Self::TimezoneHour | Self::TimezoneMinute)
+    }
+
+    /// Returns an integer field of a time with its distance from UTC.
+    fn of_zoned_time(self, time: ZonedTime) -> i64 {
+        match self {
+            Self::Timezone => time.offset_seconds(),
+            Self::TimezoneHour => time.offset_seconds() / 3_600,
+            Self::TimezoneMinute => time.offset_seconds() / 60 % 60,
+            part => part.of(Moment { days: 0, micros: time.local_micros() }),
+        }
+    }
+
     /// Returns an integer field of an interval, if it has it.
     fn of_interval(self, interval: Interval) -> Option<i64> {
         let (months, days, micros) = (i64::from(interval.months), i64::from(interval.days), interval.micros);
@@ -280,6 +295,12 @@ fn form_of(part: Part, ty: &SqlType) -> Option<Form> {
         SqlType::Timestamp => each!(Timestamp, Moment::of_finite_timestamp),
         SqlType::TimestampTz => zoned(&each!(Timestamp, Moment::of_finite_timestamp)),
         SqlType::Time if part.is_of_time() => each!(Time, |micros| Some(Moment { days: 0, micros })),
+        SqlType::TimeTz if part == Part::Epoch => scalar::<(TimeTz,), f64, _>(|(bits,)| {
+            ZonedTime::from_bits(bits).map(|time| time.local_micros() as f64 / MICROS_PER_SECOND as f64)
+        }),
+        SqlType::TimeTz if part.is_of_zoned_time() => {
+            scalar::<(TimeTz,), i64, _>(move |(bits,)| ZonedTime::from_bits(bits).map(|time| part.of_zoned_time(time)))
+        }
         SqlType::Interval if part == Part::Epoch => {
             scalar::<(Intervals,), f64, _>(|(interval,)| interval.epoch_micros() as f64 / MICROS_PER_SECOND as f64)
         }
@@ -291,7 +312,8 @@ fn form_of(part: Part, ty: &SqlType) -> Option<Form> {
     })
 }
 
-const TYPES: [SqlType; 5] = [SqlType::Timestamp, SqlType::Date, SqlType::TimestampTz, SqlType::Time, SqlType::Interval];
+const TYPES: [SqlType; 6] =
+    [SqlType::Timestamp, SqlType::Date, SqlType::TimestampTz, SqlType::Time, SqlType::TimeTz, SqlType::Interval];
 
 fn named(&(names, part, description, call, value): &Named) -> Function {
     let function = time_function(names, description).example(call, value);
@@ -326,6 +348,15 @@ fn any_part(ty: &SqlType) -> Form {
         SqlType::Time => scalar::<(Text, Time), f64, _>(|(name, micros)| match Part::named(name)? {
             part if part.is_of_time() => Ok(part.double_of(Moment { days: 0, micros })),
             _ => Err(missing_field(name, &SqlType::Time)),
+        }),
+        SqlType::TimeTz => scalar::<(Text, TimeTz), f64, _>(|(name, bits)| match Part::named(name)? {
+            Part::Epoch => {
+                Ok(ZonedTime::from_bits(bits).map(|time| time.local_micros() as f64 / MICROS_PER_SECOND as f64))
+            }
+            part if part.is_of_zoned_time() => {
+                Ok(ZonedTime::from_bits(bits).map(|time| part.of_zoned_time(time) as f64))
+            }
+            _ => Err(missing_field(name, &SqlType::TimeTz)),
         }),
         SqlType::Interval => scalar::<(Text, Intervals), f64, _>(|(name, interval)| {
             let part = Part::named(name)?;

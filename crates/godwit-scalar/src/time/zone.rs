@@ -3,19 +3,35 @@
 
 use godwit_common::Result;
 use godwit_plan::ArgumentType;
-use godwit_types::{Interval, SqlType, TimeZone, Value};
+use godwit_types::{Interval, SqlType, TimeTz as ZonedTime, TimeZone, Value};
 
 use super::moment::{Chosen, bad_argument, constant_text, in_range, kind_of, time_function, with_constant};
 use crate::choose::fits;
 use crate::function::{Form, Function};
-use crate::rows::{Answer, Intervals, Text, Timestamp, TimestampTz, Writer, scalar, text};
+use crate::rows::{Answer, Argument, Intervals, Text, Time, TimeTz, Timestamp, TimestampTz, Writer, scalar, text};
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
         time_function(&["timezone"], "The local time of a moment in a time zone, or the moment of a local time")
             .example("timezone('Asia/Tokyo', TIMESTAMPTZ '2024-07-01 12:00:00+00')", "2024-07-01 21:00:00")
             .example("timezone('Asia/Tokyo', TIMESTAMP '2024-07-01 12:00:00')", "2024-07-01 03:00:00+00")
-            .chosen("timezone(VARCHAR, TIMESTAMP or TIMESTAMP WITH TIME ZONE)", at_zone),
+            .example("timezone('Asia/Tokyo', TIMETZ '12:00:00+03')", "18:00:00+09")
+            .example("timezone(INTERVAL '2 hours', TIMESTAMPTZ '2024-07-01 12:00:00+00')", "2024-07-01 14:00:00")
+            .chosen(
+                "timezone(VARCHAR or INTERVAL, TIMESTAMP, TIMESTAMP WITH TIME ZONE or TIME WITH TIME ZONE)",
+                at_zone,
+            ),
+        time_function(&["timezone_time"], "The time of day in a time zone, with its distance from UTC")
+            .example("timezone_time('Asia/Tokyo', TIMESTAMPTZ '2024-07-01 12:00:00+00')", "21:00:00+09")
+            .example("timezone_time('Asia/Tokyo', TIME '12:00:00')", "12:00:00+09")
+            .chosen("timezone_time(VARCHAR, TIMESTAMP WITH TIME ZONE, TIME or VARCHAR)", time_in_zone),
+        time_function(&["try_timezone_time"], "The time of day of a text in a time zone, or NULL if it isn't one")
+            .example("try_timezone_time('Asia/Tokyo', 'noon')", "NULL")
+            .chosen("try_timezone_time(VARCHAR, VARCHAR)", |arguments| {
+                of_zone(arguments, &[SqlType::Varchar], |zone| {
+                    zoned_time::<Text, _>(zone, |zone, text| Ok(read_time(zone, text).ok()))
+                })
+            }),
         time_function(&["timezone_text"], "A moment as text, as clocks of a time zone show it")
             .example("timezone_text('Asia/Tokyo', TIMESTAMPTZ '2024-07-01 12:00:00+00')", "2024-07-01 21:00:00+09")
             .chosen("timezone_text(VARCHAR, TIMESTAMP WITH TIME ZONE)", |arguments| {
@@ -69,12 +85,19 @@ fn of_zone(arguments: &[ArgumentType<'_>], types: &[SqlType], form: impl FnOnce(
 }
 
 fn at_zone(arguments: &[ArgumentType<'_>]) -> Chosen {
-    let [_, moment] = arguments else { return None };
+    let [zone, moment] = arguments else { return None };
+    if *zone.ty == SqlType::Interval {
+        return at_offset(&kind_of(moment));
+    }
     match kind_of(moment) {
         SqlType::TimestampTz => of_zone(arguments, &[SqlType::TimestampTz], |zone| match zone {
             Some(zone) if zone.is_utc() => scalar::<(TimestampTz,), Timestamp, _>(|(moment,)| moment),
             Some(zone) => scalar::<(TimestampTz,), Timestamp, _>(move |(moment,)| local(&zone, moment)),
             None => scalar::<(Text, TimestampTz), Timestamp, _>(|(zone, at)| local(&TimeZone::named(zone)?, at)),
+        }),
+        SqlType::TimeTz => of_zone(arguments, &[SqlType::TimeTz], |zone| match zone {
+            Some(zone) => scalar::<(TimeTz,), TimeTz, _>(move |(time,)| shown_in(&zone, time)),
+            None => scalar::<(Text, TimeTz), TimeTz, _>(|(zone, time)| shown_in(&TimeZone::named(zone)?, time)),
         }),
         SqlType::Date | SqlType::Timestamp => of_zone(arguments, &[SqlType::Timestamp], |zone| match zone {
             Some(zone) if zone.is_utc() => scalar::<(Timestamp,), TimestampTz, _>(|(local,)| local),
@@ -85,12 +108,71 @@ fn at_zone(arguments: &[ArgumentType<'_>]) -> Chosen {
     }
 }
 
+/// Returns the form for a zone that is given by its distance from UTC.
+fn at_offset(ty: &SqlType) -> Chosen {
+    let zone = TimeZone::ahead_by;
+    Some(Ok(match ty {
+        SqlType::TimestampTz => {
+            scalar::<(Intervals, TimestampTz), Timestamp, _>(move |(by, moment)| local(&zone(by)?, moment))
+        }
+        SqlType::TimeTz => scalar::<(Intervals, TimeTz), TimeTz, _>(move |(by, time)| shown_in(&zone(by)?, time)),
+        SqlType::Date | SqlType::Timestamp => {
+            scalar::<(Intervals, Timestamp), TimestampTz, _>(move |(by, at)| moment_of(&zone(by)?, at))
+        }
+        _ => return None,
+    }))
+}
+
 fn local(zone: &TimeZone, moment: i64) -> Result<i64> {
     in_range(zone.local(moment), &SqlType::Timestamp)
 }
 
 fn moment_of(zone: &TimeZone, local: i64) -> Result<i64> {
     in_range(zone.moment(local), &SqlType::TimestampTz)
+}
+
+fn shown_in(zone: &TimeZone, bits: i64) -> Result<i64> {
+    let time = ZonedTime::from_bits(bits).and_then(|time| time.at_offset(zone.offset_now()));
+    in_range(time, &SqlType::TimeTz).map(ZonedTime::to_bits)
+}
+
+fn time_in_zone(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [_, value] = arguments else { return None };
+    match kind_of(value) {
+        SqlType::TimestampTz => of_zone(arguments, &[SqlType::TimestampTz], |zone| {
+            zoned_time::<TimestampTz, _>(zone, |zone, moment| {
+                time_of(zone, &Value::Timestamp(moment), &SqlType::TimestampTz)
+            })
+        }),
+        SqlType::Time => of_zone(arguments, &[SqlType::Time], |zone| {
+            zoned_time::<Time, _>(zone, |zone, micros| time_of(zone, &Value::Time(micros), &SqlType::Time))
+        }),
+        _ => of_zone(arguments, &[SqlType::Varchar], |zone| zoned_time::<Text, _>(zone, read_time)),
+    }
+}
+
+/// Returns the form for the time of day that a value is in a zone, which is constant or varies by row.
+fn zoned_time<A, O>(zone: Option<TimeZone>, of: fn(&TimeZone, A::Item<'_>) -> Result<O>) -> Form
+where
+    A: Argument + 'static,
+    Result<O>: Answer<i64>,
+    O: 'static,
+{
+    match zone {
+        Some(zone) => scalar::<(A,), TimeTz, _>(move |(value,)| of(&zone, value)),
+        None => scalar::<(Text, A), TimeTz, _>(move |(zone, value)| of(&TimeZone::named(zone)?, value)),
+    }
+}
+
+fn read_time(zone: &TimeZone, text: &str) -> Result<i64> {
+    time_of(zone, &Value::text(text), &SqlType::Varchar)
+}
+
+fn time_of(zone: &TimeZone, value: &Value, ty: &SqlType) -> Result<i64> {
+    match zone.cast(value, ty, &SqlType::TimeTz)? {
+        Value::TimeTz(time) => Ok(time.to_bits()),
+        other => unreachable!("{other:?} is no time of day"),
+    }
 }
 
 fn sum(zone: &TimeZone, moment: i64, interval: Interval) -> Result<i64> {
@@ -130,7 +212,17 @@ mod tests {
     fn zones() {
         let moment = "TIMESTAMPTZ '2024-07-01 12:00:00+00'";
         for (name, arguments, expected) in [
-            ("timezone", &["'America/New_York'", moment][..], "2024-07-01 08:00:00"),
+            ("timezone_time", &["'America/New_York'", moment][..], "08:00:00-04"),
+            ("timezone_time", &["'Asia/Kolkata'", "TIME '12:00:00.5'"], "12:00:00.5+05:30"),
+            ("timezone_time", &["'America/New_York'", "'2024-07-01 12:00'"], "12:00:00-04"),
+            ("timezone_time", &["'America/New_York'", "'12:00+03'"], "12:00:00+03"),
+            ("timezone_time", &["NULL", "'12:00+03'"], "NULL"),
+            ("try_timezone_time", &["'Asia/Tokyo'", "'noon'"], "NULL"),
+            ("try_timezone_time", &["'Asia/Tokyo'", "'12:00'"], "12:00:00+09"),
+            ("timezone", &["'Asia/Tokyo'", "TIMETZ '22:00:00+03'"], "04:00:00+09"),
+            ("timezone", &["INTERVAL '-3:30'", "TIMETZ '01:00:00+03'"], "18:30:00-03:30"),
+            ("timezone", &["INTERVAL '-3:30'", "TIMESTAMP '2024-07-01 12:00:00'"], "2024-07-01 15:30:00+00"),
+            ("timezone", &["'America/New_York'", moment], "2024-07-01 08:00:00"),
             ("timezone", &["'UTC'", moment], "2024-07-01 12:00:00"),
             ("timezone", &["'Asia/Kolkata'", "TIMESTAMP '2024-07-01 12:00:00'"], "2024-07-01 06:30:00+00"),
             ("timezone", &["'Europe/Berlin'", "DATE '2024-07-01'"], "2024-06-30 22:00:00+00"),
@@ -148,6 +240,8 @@ mod tests {
         ] {
             assert_eq!(shown(name, arguments), expected, "{name}{arguments:?}");
         }
+        assert!(error_of("timezone", &["INTERVAL '1 day'", "TIMETZ '10:00:00'"]).contains("without months and days"));
+        assert!(error_of("timezone_time", &["'Europe/Berlin'", "TIMESTAMPTZ 'infinity'"]).contains("out of range"));
         assert!(error_of("timezone_moment", &["'Europe/Berlin'", "'noon'"]).contains("'noon' is not a"));
     }
 }

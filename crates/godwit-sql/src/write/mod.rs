@@ -279,7 +279,7 @@ fn read_as(column: &Field, is_json: bool) -> Result<Field> {
     let ty = type_of_field(column)?;
     let given = match ty.is_nested() && !is_json {
         true => SqlType::Varchar,
-        false => ty.with_text_for_labels().unwrap_or(ty),
+        false => ty.for_exchange().unwrap_or(ty),
     };
     Ok(Field::new(column.name(), arrow_type(&given)?, column.is_nullable()))
 }

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | numbers | `42`, `1.50`, `1.5`, `1e20`, `NaN`, `inf` | blanks around, `1_000`, `0x2A`, `1.7` and `1e3` as integers |
 //! | DATE, TIME | `2000-01-31`, `0044-03-15 BC`, `04:05:06.5` | `2000/1/31`, `20000131`, `4:05 PM` |
+//! | with time zone | `04:05:06.5+02`, `04:05:06+05:30` | UTC if there is none; after a date also `Europe/Berlin` |
 //! | TIMESTAMP | `2000-01-31 04:05:06.5` | `T` between, a time zone, which doesn't count |
 //! | with time zone | `2000-01-31 04:05:06.5+00` | `Z`, `+05:30`; UTC if there is none |
 //! | INTERVAL | `1 year 2 months 3 days 04:05:06` | units in any form, `ago`, `P1Y2M`, `1-2`, fractions |
@@ -35,7 +36,7 @@ pub use json::{special_in_string, write_json_string};
 pub(crate) use nested::wrong_length;
 
 use crate::names::nearest;
-use crate::{EnumType, IntervalUnit, SqlType, Value};
+use crate::{EnumType, IntervalUnit, SqlType, TimeZone, Value};
 
 /// Parses a value: the cast from VARCHAR.
 pub fn parse_value(text: &str, ty: &SqlType) -> Result<Value> {
@@ -46,6 +47,7 @@ pub fn parse_value(text: &str, ty: &SqlType) -> Result<Value> {
         SqlType::Real | SqlType::Double => numbers::parse_float(text, ty),
         SqlType::Date => times::parse_date(text),
         SqlType::Time => times::parse_time(text),
+        SqlType::TimeTz => times::parse_time_tz(text, &TimeZone::UTC),
         _ if ty.is_timestamp() => times::parse_timestamp(text, ty),
         SqlType::Interval => intervals::parse(text, IntervalUnit::Second).map(Value::Interval),
         SqlType::Uuid => bytes::parse_uuid(text).map(Value::Uuid).ok_or_else(not),
@@ -87,6 +89,7 @@ pub fn write_value(out: &mut String, value: &Value, ty: &SqlType) {
         (Value::Blob(bytes), _) => bytes::write_blob(out, bytes),
         (Value::Date(days), _) => times::write_date(out, i64::from(*days)),
         (Value::Time(micros), _) => times::write_time(out, *micros),
+        (Value::TimeTz(time), _) => times::write_time_tz(out, *time),
         (Value::Timestamp(ticks), _) => times::write_timestamp(out, *ticks, ty),
         (Value::Interval(interval), _) => intervals::write(out, *interval),
         (Value::Uuid(value), _) => bytes::write_uuid(out, *value),

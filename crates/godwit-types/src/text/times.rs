@@ -13,7 +13,7 @@ use super::{not_a, out_of_range, quoted};
 use crate::calendar::{Civil, INFINITE_DAYS, INFINITE_TICKS, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
 use crate::calendar::{YEAR_MAX, civil_from_days, date_of, days_from_civil, ticks_per_second};
 use crate::calendar::{finite_timestamp, infinity_text, is_finite_timestamp};
-use crate::{SqlType, TimeZone, Value};
+use crate::{SqlType, TimeTz, TimeZone, Value};
 
 /// The parts of a text.
 #[derive(Debug, Default)]
@@ -40,6 +40,13 @@ struct Clock<'t> {
     seconds: i64,
     /// Digits after the point.
     fraction: &'t str,
+}
+
+impl Clock<'_> {
+    /// Microseconds since midnight, rounded.
+    fn micros(self) -> i64 {
+        self.seconds * MICROS_PER_SECOND + rounded_fraction(self.fraction, 6)
+    }
 }
 
 /// Why a text isn't a date or time.
@@ -87,10 +94,33 @@ pub(super) fn parse_date(text: &str) -> Result<Value> {
 pub(super) fn parse_time(text: &str) -> Result<Value> {
     let ty = SqlType::Time;
     let moment = read(text).map_err(|flaw| flaw.error(text, &ty))?;
-    let clock = moment.time.ok_or_else(|| not_a(text, &ty))?;
-    let micros = clock.seconds * MICROS_PER_SECOND + rounded_fraction(clock.fraction, 6);
+    let micros = moment.time.ok_or_else(|| not_a(text, &ty))?.micros();
     // Unlike PostgreSQL, there is no 24:00:00: results are Arrow, which has none.
     if micros < MICROS_PER_DAY { Ok(Value::Time(micros)) } else { Err(out_of_range(text.trim(), &ty)) }
+}
+
+/// Parses a TIME WITH TIME ZONE, in `zone` unless the text says otherwise: as of the date before it, or of today. A zone in
+/// the text, other than UTC, needs a date, as its distance from UTC may change.
+pub(crate) fn parse_time_tz(text: &str, zone: &TimeZone) -> Result<Value> {
+    let ty = SqlType::TimeTz;
+    let moment = read(text).map_err(|flaw| flaw.error(text, &ty))?;
+    let micros = moment.time.ok_or_else(|| not_a(text, &ty))?.micros();
+    let on_day = |zone: &TimeZone, days: i64| {
+        let local = days.checked_mul(MICROS_PER_DAY)?.checked_add(micros)?;
+        zone.moment(local).map(|moment| zone.offset_at(moment))
+    };
+    let offset = match (moment.zone, moment.days) {
+        (Zone::Offset(east), _) => Some(east),
+        (Zone::Named(zone), _) if zone.is_utc() => Some(0),
+        (Zone::Named(zone), Some(days)) => on_day(&zone, days),
+        (Zone::Named(_), None) => {
+            return Err(not_a(text, &ty).with_hint("write a date before it, or the distance from UTC, as '+05:30'"));
+        }
+        (Zone::None, Some(days)) => on_day(zone, days),
+        (Zone::None, None) => Some(zone.offset_now()),
+    };
+    let time = offset.and_then(|offset| TimeTz::new(micros, offset));
+    time.map(Value::TimeTz).ok_or_else(|| out_of_range(text.trim(), &ty))
 }
 
 /// Parses a TIMESTAMP of any kind; one with a time zone is in UTC unless the text specifies another.
@@ -300,6 +330,12 @@ fn era(date: Civil) -> &'static str {
 pub(super) fn write_time(out: &mut String, micros: i64) {
     let (seconds, fraction) = (micros.div_euclid(MICROS_PER_SECOND), micros.rem_euclid(MICROS_PER_SECOND));
     write_clock(out, seconds, fraction, 6);
+}
+
+/// `HH:MM:SS.f+HH`, with the minutes and seconds of the offset where they aren't 0.
+pub(super) fn write_time_tz(out: &mut String, time: TimeTz) {
+    write_time(out, time.local_micros());
+    write_offset(out, time.offset_seconds());
 }
 
 /// Writes `HH:MM:SS` and the fraction, without trailing zeros. Intervals may have more hours than a day.

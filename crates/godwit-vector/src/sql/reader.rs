@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, IntervalMonthDayNanoArray};
 use godwit_common::{Error, Result};
-use godwit_types::{SqlType, Value, parse_value};
+use godwit_types::{SqlType, TimeTz, Value, parse_value};
 
 use super::{arrow_type, sql_interval};
 use crate::{Bitmap, Data, Flat, Vector, from_arrow, in_layout, match_flat};
@@ -113,9 +113,14 @@ pub(super) fn flat_value(flat: &Flat, row: usize, ty: &SqlType) -> Result<Value>
         SqlType::Enum(labels) => Value::Integer(labels.checked_place(integer_at(flat, row))?),
         SqlType::Date => Value::Date(i32::try_from(integer_at(flat, row)).expect("dates are 32 bits wide")),
         SqlType::Time => Value::Time(time()),
+        SqlType::TimeTz => TimeTz::from_bits(time()).map(Value::TimeTz).ok_or_else(|| not_a_time(time()))?,
         _ if ty.is_timestamp() => Value::Timestamp(time()),
         _ => Value::Integer(integer_at(flat, row)),
     })
+}
+
+fn not_a_time(bits: i64) -> Error {
+    Error::corrupt(format!("{bits:#x} stands for no TIME WITH TIME ZONE"))
 }
 
 /// Returns the text of a row.

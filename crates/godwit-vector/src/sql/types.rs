@@ -1,7 +1,7 @@
 //! SQL's types as Arrow types.
 //!
 //! Arrow has fewer types than SQL: HUGEINT becomes a decimal of 38 digits, UUID, JSON and BIT become text, labels of an
-//! ENUM their positions. The round trip may thus end at another type; whoever needs SQL's type keeps it, as the plan
+//! ENUM their positions, TIME WITH TIME ZONE integers. The round trip may thus end at another type; whoever needs SQL's type keeps it, as the plan
 //! does. Columns of tables are Arrow fields, and keep it in the field's metadata ([`field_of`], [`type_of_field`]).
 //!
 //! | SQL | Arrow |
@@ -11,6 +11,7 @@
 //! | VARCHAR, UUID, JSON, BIT | `Utf8View` |
 //! | ENUM | the narrowest of `UInt8`, `UInt16`, `UInt32` for its positions |
 //! | BLOB | `BinaryView` |
+//! | TIME WITH TIME ZONE | `Int64`, the bits of a [`TimeTz`](godwit_types::TimeTz) |
 //! | DATE, TIME, timestamps | `Date32`, `Time64(µs)`, `Timestamp` of the type's unit |
 //! | INTERVAL, lists, structs, maps | `Interval(MonthDayNano)`, `List`, `FixedSizeList`, `Struct`, `Map` |
 
@@ -97,6 +98,7 @@ pub fn arrow_type(ty: &SqlType) -> Result<DataType> {
         SqlType::Blob => DataType::BinaryView,
         SqlType::Date => DataType::Date32,
         SqlType::Time => DataType::Time64(TimeUnit::Microsecond),
+        SqlType::TimeTz => DataType::Int64,
         SqlType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
         SqlType::TimestampS => DataType::Timestamp(TimeUnit::Second, None),
         SqlType::TimestampMs => DataType::Timestamp(TimeUnit::Millisecond, None),

@@ -152,6 +152,7 @@ fn integer_of(value: &Value) -> i128 {
         Value::Integer(value) => *value,
         Value::Date(days) => i128::from(*days),
         Value::Time(ticks) | Value::Timestamp(ticks) => i128::from(*ticks),
+        Value::TimeTz(time) => i128::from(time.to_bits()),
         Value::Null => 0,
         other => unreachable!("{other:?} is no integer inside"),
     }

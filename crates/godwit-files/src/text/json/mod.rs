@@ -97,7 +97,7 @@ pub(super) fn sniff(
     };
     check_distinct(&columns, name)?;
     let fields = columns.into_iter().map(|(name, ty)| {
-        let ty = ty.with_text_for_labels().unwrap_or(ty);
+        let ty = ty.for_exchange().unwrap_or(ty);
         field_of(name, &ty, true)
     });
     Ok(Sniffed { fields: fields.collect::<Result<_>>()?, records, layout })

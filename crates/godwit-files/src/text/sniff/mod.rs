@@ -203,7 +203,7 @@ fn fields_of(columns: impl Iterator<Item = (String, SqlType)>) -> Result<Vec<Fie
         .map(|(name, ty)| match ty.is_nested() {
             true => Err(Error::unsupported(format!("reading {ty} from CSV"))
                 .with_hint(format!("read {name} as VARCHAR, and cast it: CAST({name} AS {ty})"))),
-            false => field_of(name, &ty.with_text_for_labels().unwrap_or(ty), true),
+            false => field_of(name, &ty.for_exchange().unwrap_or(ty), true),
         })
         .collect()
 }
