@@ -3,6 +3,8 @@ pyarrow writes as Arrow files.
 
     python copy_round_trip.py GODWIT [--tables 20] [--seed 1]
 
+It also reads UUIDs and intervals that DuckDB writes as Parquet, and imports what DuckDB exports.
+
 The tables hold NULLs, empty and long texts, quotes, line breaks, extreme numbers and dates. CSV and JSON are read by
 DuckDB with the types of the table; times are left out of them, because text has no zone and no type.
 """
@@ -109,6 +111,39 @@ def readers(target: Path, options: str, columns: str) -> str:
     return f"read_parquet('{target}')"
 
 
+MADE_BY_DUCKDB = """CREATE TABLE made AS SELECT i, ('550e8400-e29b-41d4-a716-' || lpad(i::VARCHAR, 12, '0'))::UUID AS u,
+    CASE WHEN i % 4 <> 0 THEN ('550e8400-e29b-41d4-a716-44665544000' || i % 7)::UUID END AS few,
+    CASE WHEN i % 5 <> 0 THEN to_months(i) + to_days(i) + to_milliseconds(i) END AS v,
+    CASE i % 3 WHEN 0 THEN '' WHEN 1 THEN 'NULL' END AS s FROM range(5000) r(i)"""
+SHOWN = "SELECT i, u::VARCHAR, few::VARCHAR, datepart('month', v), datepart('year', v), datepart('day', v), epoch_ms(v - to_months(i::INTEGER)), coalesce(s, 'nothing') FROM"
+ONE = "WHERE u = '550e8400-e29b-41d4-a716-000000000077' OR few = '550e8400-e29b-41d4-a716-446655440003'"
+
+
+def shown_by_godwit(godwit: Path, sql: str) -> list[str]:
+    found = subprocess.run([godwit, "--format", "csv", "-c", sql], check=True, capture_output=True, text=True)
+    return found.stdout.splitlines()[1:]
+
+
+def files_of_duckdb(godwit: Path, folder: Path) -> int:
+    """How many files and exports of DuckDB's Godwit reads otherwise than DuckDB does."""
+    connection = duckdb.connect()
+    connection.execute(MADE_BY_DUCKDB)
+
+    def expected(condition: str) -> list[str]:
+        rows = connection.execute(f"{SHOWN} made {condition} ORDER BY i").fetchall()
+        return [",".join("" if value is None else str(value) for value in row) for row in rows]
+
+    wrong = 0
+    for version in ["v1", "v2"]:
+        path = folder / f"made-{version}.parquet"
+        connection.execute(f"COPY made TO '{path}' (PARQUET_VERSION {version}, ROW_GROUP_SIZE 2048)")
+        wrong += any(shown_by_godwit(godwit, f"{SHOWN} '{path}' {c} ORDER BY i") != expected(c) for c in ["", ONE])
+    for kind in ["parquet", "csv"]:
+        connection.execute(f"EXPORT DATABASE '{folder / kind}' (FORMAT {kind})")
+        wrong += shown_by_godwit(godwit, f"IMPORT DATABASE '{folder / kind}'; {SHOWN} made ORDER BY i") != expected("")
+    return wrong
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("godwit", type=Path)
@@ -118,6 +153,9 @@ def main() -> int:
     r = random.Random(arguments.seed)
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
+        if wrong := files_of_duckdb(arguments.godwit, Path(folder)):
+            failed += wrong
+            print(f"{wrong} files of DuckDB's are read otherwise")
         source, target = Path(folder, "source.parquet"), Path(folder, "target.file")
         for number in range(arguments.tables):
             rows = table(r, r.choice([0, 1, 10, 5000]))

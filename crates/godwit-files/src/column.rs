@@ -26,6 +26,7 @@ use godwit_vector::{Bitmap, Dictionary, Flat, Native, PhysicalType, StrColumn, V
 use parking_lot::Mutex;
 
 use crate::config::BUFFER_STEP_BYTES;
+use crate::fixed_bytes::{INTERVAL_BYTES, UUID_BYTES, UUID_TEXT_BYTES, uuid_texts};
 use crate::footer::{ColumnPart, Decoding, Stored};
 use crate::page::{Page, PageKind, PageReader, ReadWindow, RunCursor, SharedBuffer, TextCheck, ValueEncoding};
 
@@ -508,6 +509,11 @@ fn plain_values(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding)
         (Stored::F64, _) => Flat::F64(native(bytes, start, count)?),
         (Stored::Bytes, _) => Flat::Str(length_prefixed_strings(bytes, start, count)?),
         (Stored::FixedBytes(width), _) => Flat::Str(fixed_width_strings(bytes, start, width, count)?),
+        (Stored::Interval, _) => Flat::Str(fixed_width_strings(bytes, start, INTERVAL_BYTES, count)?),
+        (Stored::Uuid, _) => {
+            let end = start.checked_add(count.checked_mul(UUID_BYTES)?)?;
+            Flat::Str(uuid_texts(bytes.get(start..end)?.chunks_exact(UUID_BYTES)))
+        }
         (Stored::FixedDecimal(width), P::I32) => decimals!(i32, width),
         (Stored::FixedDecimal(width), P::I64) => decimals!(i64, width),
         (Stored::FixedDecimal(width), _) => decimals!(i128, width),
@@ -522,10 +528,14 @@ fn bytes_apart(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding) 
         Stored::I32 | Stored::F32 | Stored::Bytes => 4,
         Stored::I64 | Stored::F64 => 8,
         Stored::FixedBytes(width) | Stored::FixedDecimal(width) => width.max(1),
+        Stored::Interval => INTERVAL_BYTES,
+        Stored::Uuid => {
+            return count.min(bytes.len() / UUID_BYTES) * (decoding.physical.width_bytes() + UUID_TEXT_BYTES);
+        }
     };
     let width = decoding.physical.width_bytes();
     let is_as_stored =
-        width == stored_bytes && !matches!(decoding.stored, Stored::FixedBytes(_) | Stored::FixedDecimal(_));
+        width == stored_bytes && matches!(decoding.stored, Stored::I32 | Stored::F32 | Stored::I64 | Stored::F64);
     let is_aligned = (bytes.as_ptr().addr() + start).is_multiple_of(stored_bytes);
     if is_as_stored && is_aligned { 0 } else { count.min(bytes.len() / stored_bytes) * width }
 }

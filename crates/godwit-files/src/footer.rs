@@ -13,16 +13,19 @@ use godwit_catalog::as_view_type;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_io::Files;
 use godwit_memory::{BufferManager, Reservation};
+use godwit_types::SqlType;
+use godwit_vector::sql::field_of;
 use godwit_vector::{ColumnType, PhysicalType};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::{Compression, Encoding, Repetition, Type};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::page_index::offset_index::{OffsetIndexMetaData, PageLocation};
-use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor};
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, ColumnPath, SchemaDescriptor};
 
 use crate::config::BUFFER_STEP_BYTES;
 use crate::file::{FileBytes, guarded};
+use crate::fixed_bytes::{INTERVAL_BYTES, UUID_BYTES};
 use crate::footer_shape::check_footer;
 use crate::page::Codec;
 
@@ -89,6 +92,10 @@ pub(crate) enum Stored {
     Bytes,
     /// This many bytes each.
     FixedBytes(usize),
+    /// UUIDs, which become texts.
+    Uuid,
+    /// Intervals, which the reader converts.
+    Interval,
     /// Big-endian two's complement integers of this many bytes.
     FixedDecimal(usize),
 }
@@ -423,6 +430,11 @@ fn file_columns(arrow: &Schema, parquet: &SchemaDescriptor) -> Result<Vec<FileCo
             };
             let field = Field::new(field.name(), data_type, field.is_nullable());
             let decoding = if roots[index].is_primitive() { decoding_of(&field, parquet, leaf) } else { None };
+            let field = match decoding.map(|decoding| decoding.stored) {
+                Some(Stored::Uuid) => field_of(field.name(), &SqlType::Uuid, field.is_nullable())?,
+                Some(Stored::Interval) => field_of(field.name(), &SqlType::Interval, field.is_nullable())?,
+                _ => field,
+            };
             Ok(FileColumn { field, leaf, decoding })
         })
         .collect()
@@ -448,7 +460,11 @@ fn decoding_of(field: &Field, parquet: &SchemaDescriptor, leaf: usize) -> Option
         (T::FLOAT, P::F32) => Stored::F32,
         (T::DOUBLE, P::F64) => Stored::F64,
         (T::BYTE_ARRAY, P::Str) => Stored::Bytes,
+        (T::FIXED_LEN_BYTE_ARRAY, P::Str) if is_uuid(&descriptor) && width == UUID_BYTES => Stored::Uuid,
         (T::FIXED_LEN_BYTE_ARRAY, P::Str) if matches!(logical, D::FixedSizeBinary(_)) => Stored::FixedBytes(width),
+        (T::FIXED_LEN_BYTE_ARRAY, P::Nested) if matches!(logical, D::Interval(_)) && width == INTERVAL_BYTES => {
+            return Some(Decoding { stored: Stored::Interval, physical: P::Str, optional, text: false });
+        }
         (T::FIXED_LEN_BYTE_ARRAY, P::I32 | P::I64 | P::I128) if is_decimal && (1..=16).contains(&width) => {
             Stored::FixedDecimal(width)
         }
@@ -459,8 +475,12 @@ fn decoding_of(field: &Field, parquet: &SchemaDescriptor, leaf: usize) -> Option
 
 use Type as TypeOfParquet;
 
+fn is_uuid(descriptor: &ColumnDescriptor) -> bool {
+    matches!(descriptor.logical_type_ref(), Some(LogicalType::Uuid))
+}
+
 /// Returns false for timestamps whose unit in the Arrow schema differs from the file's.
-fn same_ticks(logical: &DataType, descriptor: &parquet::schema::types::ColumnDescriptor) -> bool {
+fn same_ticks(logical: &DataType, descriptor: &ColumnDescriptor) -> bool {
     use arrow_schema::TimeUnit as U;
     use parquet::basic::{ConvertedType as C, LogicalType as L, TimeUnit as P};
     let unit = match logical {

@@ -20,6 +20,7 @@ mod copy;
 mod distinct;
 mod facts;
 mod file;
+mod fixed_bytes;
 mod footer;
 mod footer_shape;
 mod glob;

@@ -10,7 +10,7 @@ use godwit_vector::{PhysicalType, ValueRange, from_arrow, in_layout};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
 use crate::file::FileBytes;
-use crate::footer::{FileColumn, ParquetFile, guard};
+use crate::footer::{FileColumn, ParquetFile, Stored, guard};
 
 /// Bounds of a column in consecutive parts of a file: row groups, or the pages of one.
 pub(crate) struct PartBounds {
@@ -118,7 +118,10 @@ fn convert(
     column: &FileColumn,
     conversion: impl FnOnce(StatisticsConverter<'_>) -> parquet::errors::Result<Arrays>,
 ) -> Option<Arrays> {
-    column.decoding?;
+    // Bounds of these are bytes, which aren't the values as queries see them.
+    if matches!(column.decoding?.stored, Stored::Uuid | Stored::Interval) {
+        return None;
+    }
     let schema = file.metadata().file_metadata().schema_descr();
     let converted = guard(bytes, || {
         let converter = StatisticsConverter::from_column_index(column.leaf, &column.field, schema)?;

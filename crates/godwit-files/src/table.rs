@@ -201,11 +201,11 @@ impl TableFile {
     }
 
     /// Returns the value that a column has in all rows, repeated `rows` times; `None` if the file has a column for it.
-    pub(crate) fn repeated(&self, table_column: usize, physical: PhysicalType, rows: usize) -> Option<Vector> {
+    pub(crate) fn repeated(&self, table_column: usize, ty: &ColumnType, rows: usize) -> Option<Vector> {
         match &self.columns[table_column] {
             ColumnPlace::Stored(_) => None,
             ColumnPlace::Value(Some(value)) => Some(Vector::constant(value.clone(), rows)),
-            ColumnPlace::Value(None) => Some(Vector::null(physical, rows)),
+            ColumnPlace::Value(None) => Some(Vector::null_of(ty, rows)),
         }
     }
 

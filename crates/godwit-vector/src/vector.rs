@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 
-use crate::{Bitmap, Dictionary, PhysicalType, StrColumn};
+use crate::{Bitmap, ColumnType, Dictionary, PhysicalType, StrColumn};
 
 /// A sequence of values. Cheap to clone; buffers are shared.
 #[derive(Clone)]
@@ -271,6 +271,17 @@ impl Vector {
     pub fn null(physical: PhysicalType, len: usize) -> Self {
         let value = Flat::zeros(physical, 1);
         Self::assemble(Data::Constant(value), Some(Bitmap::filled(len, false)), len)
+    }
+
+    /// Creates `len` rows of NULL of any type, nested ones included.
+    pub fn null_of(ty: &ColumnType, len: usize) -> Self {
+        match ty.physical {
+            PhysicalType::Nested => {
+                let value = Flat::Nested(new_null_array(&ty.logical, 1));
+                Self::assemble(Data::Constant(value), Some(Bitmap::filled(len, false)), len)
+            }
+            physical => Self::null(physical, len),
+        }
     }
 
     /// Creates a dictionary vector; every code must be below the dictionary's length (0 for NULL rows if it is empty).

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow_array::new_null_array;
 use godwit_common::Result;
 use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
 use godwit_rows::{ColumnBlock, InsertScratch, RowList, Rows};
-use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, PhysicalType, Vector};
+use godwit_vector::{Chunk, Vector};
 use parking_lot::Mutex;
 
 use super::HashJoin;
@@ -277,17 +276,9 @@ impl HashJoin {
     /// Build rows with NULLs for the probe side.
     fn build_rows_chunk(&self, rows: Rows<'_>) -> Chunk {
         let plan = &self.plan;
-        let nulls = plan.output_type[..plan.probe_output.len()].iter().map(|column| null_vector(column, rows.len()));
+        let nulls =
+            plan.output_type[..plan.probe_output.len()].iter().map(|column| Vector::null_of(column, rows.len()));
         let build = plan.build_output.iter().map(|&column| rows.gather(column));
         Chunk::new(nulls.chain(build).collect(), rows.len())
-    }
-}
-
-/// NULLs of any type, nested ones included.
-fn null_vector(column: &ColumnType, rows: usize) -> Vector {
-    match column.physical {
-        PhysicalType::Nested => Vector::constant(Flat::Nested(new_null_array(&column.logical, 1)), rows)
-            .with_validity(Some(Arc::new(Bitmap::filled(rows, false)))),
-        physical => Vector::null(physical, rows),
     }
 }

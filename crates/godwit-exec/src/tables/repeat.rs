@@ -134,7 +134,7 @@ impl SourceWorker for RepeatWorker {
         self.query.rows_done.fetch_add(count as u64, Ordering::Relaxed);
         let values = columns.iter().map(|&column| match &table.row[column] {
             value if value.is_valid(0) => Vector::constant(value.to_flat(), count),
-            _ => Vector::null(table.row_type[column].physical, count),
+            _ => Vector::null_of(&table.row_type[column], count),
         });
         Ok(SourceVerdict::Chunk(Chunk::new(values.collect(), count)))
     }

@@ -225,6 +225,10 @@ fn bytes(stored: &[u8], ty: Option<&SqlType>) -> (Value, SqlType) {
             extended[16 - stored.len()..].copy_from_slice(stored);
             (Value::Integer(i128::from_be_bytes(extended)), ty.clone())
         }
+        (Some(ty @ SqlType::Uuid), _) if stored.len() == 16 => {
+            let value = stored.iter().fold(0, |value, &byte| value << 8 | u128::from(byte));
+            (Value::Uuid(value), ty.clone())
+        }
         (Some(SqlType::Blob), _) | (_, Err(_)) => (Value::Blob(stored.into()), SqlType::Blob),
         (_, Ok(text)) => (Value::text(text), SqlType::Varchar),
     }

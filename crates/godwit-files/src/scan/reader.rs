@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use godwit_common::Result;
+use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::Stage;
 use godwit_pipeline::{ColumnReads, MorselReader, MorselRows, QueryContext, Scan, Table, WindowRows};
@@ -16,6 +16,8 @@ use crate::column::ColumnReader;
 use crate::config::REMOTE_MORSELS_AHEAD;
 use crate::distinct::is_dictionary_encoded;
 use crate::file::FileBytes;
+use crate::fixed_bytes::{intervals, uuids};
+use crate::footer::Stored;
 use crate::page::ReadWindow;
 use crate::table::ParquetTable;
 
@@ -162,6 +164,13 @@ impl ParquetReader {
                 }
                 reader.arrow = None;
             }
+            // The Arrow reader would leave the months out.
+            None if file.file.columns[file_column].decoding.is_some_and(|known| known.stored == Stored::Interval) => {
+                let name = file.file.columns[file_column].field.name();
+                return Err(Error::unsupported(format!(
+                    "the column {name}: intervals in an encoding other than PLAIN"
+                )));
+            }
             None => {
                 let chunk_rows = self.query.settings.chunk_rows;
                 let batch_rows = self.long.iter().map(|(_, long)| long.rows_max()).fold(chunk_rows, usize::min);
@@ -229,18 +238,21 @@ impl MorselReader for ParquetReader {
 
     fn read(&mut self, column: usize, selected: Option<&[u32]>) -> Result<Vector> {
         let file = &self.scan.table.files()[self.scan.plan().morsels[self.morsel].file];
-        let physical = self.scan.table.row_type()[column].physical;
         let wanted = selected.map_or(self.window.len(), <[u32]>::len);
-        if let Some(repeated) = file.repeated(column, physical, wanted) {
+        if let Some(repeated) = file.repeated(column, &self.scan.table.row_type()[column], wanted) {
             return Ok(repeated);
         }
+        let file_column = file.column(column).expect("it isn't one value for all rows");
+        let stored = file.file.columns[file_column].decoding.map(|decoding| decoding.stored);
         self.open_column(column)?;
         let reader = &mut self.columns[column];
         let (row, rows) = (self.window.start, self.window.len());
-        match (&mut reader.arrow, &mut reader.native) {
-            (Some(arrow), _) => arrow.read(row, rows, selected),
-            (None, Some(native)) => native.read(row, rows, selected),
-            (None, None) => unreachable!("the reader was opened"),
+        match (&mut reader.arrow, &mut reader.native, stored) {
+            (Some(arrow), _, Some(Stored::Uuid)) => Ok(uuids(&arrow.read(row, rows, selected)?)),
+            (Some(arrow), ..) => arrow.read(row, rows, selected),
+            (None, Some(native), Some(Stored::Interval)) => Ok(intervals(&native.read(row, rows, selected)?)),
+            (None, Some(native), _) => native.read(row, rows, selected),
+            (None, None, _) => unreachable!("the reader was opened"),
         }
     }
 

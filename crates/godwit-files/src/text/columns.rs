@@ -30,12 +30,14 @@ pub(super) struct ColumnForm {
 pub(super) struct Nulls<'a> {
     pub first: Option<&'a [u8]>,
     pub others: &'a [Vec<u8>],
+    /// True if they stand for themselves in quotes.
+    pub never_quoted: bool,
 }
 
 impl<'a> Nulls<'a> {
     pub(super) fn of(texts: &'a [Vec<u8>]) -> Self {
         match texts.split_first() {
-            Some((first, others)) => Self { first: Some(first), others },
+            Some((first, others)) => Self { first: Some(first), others, never_quoted: false },
             None => Self::default(),
         }
     }

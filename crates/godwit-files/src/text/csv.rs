@@ -14,6 +14,8 @@ use super::dialect::Dialect;
 /// Parses records.
 pub(super) struct Records {
     dialect: Dialect,
+    /// True if quoted fields keep the quotes around them.
+    keeps_quotes: bool,
     at: usize,
     /// Line number of `at`.
     line: u64,
@@ -51,6 +53,8 @@ struct Token {
     end: usize,
     /// True if it has escaped characters.
     is_escaped: bool,
+    /// The quote around it.
+    quote: Option<u8>,
     behind: Behind,
     /// Where the element after it begins.
     next: usize,
@@ -60,7 +64,13 @@ impl Records {
     /// Creates a parser for the beginning of bytes that start in line `first_line`.
     pub(super) fn new(dialect: &Dialect, first_line: u64) -> Self {
         let (fields, ends) = Default::default();
-        Self { dialect: *dialect, at: 0, line: first_line, fields, ends, comments: 0, met: Met::default() }
+        let (keeps_quotes, met) = (false, Met::default());
+        Self { dialect: *dialect, keeps_quotes, at: 0, line: first_line, fields, ends, comments: 0, met }
+    }
+
+    /// Quoted fields keep the quotes around them from now on.
+    pub(super) fn keep_quotes(&mut self) {
+        self.keeps_quotes = true;
     }
 
     /// Returns the line of the next record, or of comments before it.
@@ -131,6 +141,8 @@ impl Records {
 
     fn push(&mut self, bytes: &[u8], token: &Token) {
         let text = &bytes[token.start..token.end];
+        let kept = token.quote.filter(|_| self.keeps_quotes);
+        self.fields.extend(kept);
         if token.is_escaped {
             let escape = self.dialect.escape.or(self.dialect.quote);
             let mut at = 0;
@@ -145,6 +157,7 @@ impl Records {
         } else {
             self.fields.extend_from_slice(text);
         }
+        self.fields.extend(kept);
         self.ends.push(self.fields.len());
     }
 
@@ -169,7 +182,8 @@ impl Records {
         let end = loop {
             let Some(next) = memchr2(quote, escape, &bytes[at..]) else {
                 self.met.unclosed = true;
-                return Token { start: begin, end: bytes.len(), is_escaped, behind: Behind::Record, next: bytes.len() };
+                let (end, quote) = (bytes.len(), Some(quote));
+                return Token { start: begin, end, is_escaped, quote, behind: Behind::Record, next: end };
             };
             at += next;
             let follows = bytes.get(at + 1).copied();
@@ -187,7 +201,7 @@ impl Records {
         // A blank may be the delimiter.
         for at in [behind, behind + blanks] {
             if let Some((behind, next)) = self.separator(bytes, at) {
-                return Token { start: begin, end, is_escaped, behind, next };
+                return Token { start: begin, end, is_escaped, quote: Some(quote), behind, next };
             }
         }
         self.met.malformed = true;
@@ -204,12 +218,12 @@ impl Records {
             match bytes[end..].iter().position(|&byte| may_end(byte)) {
                 None => {
                     let next = bytes.len();
-                    return Token { start, end: next, is_escaped: false, behind: Behind::Record, next };
+                    return Token { start, end: next, is_escaped: false, quote: None, behind: Behind::Record, next };
                 }
                 Some(distance) => end += distance,
             }
             if let Some((behind, next)) = self.separator(bytes, end) {
-                return Token { start, end, is_escaped: false, behind, next };
+                return Token { start, end, is_escaped: false, quote: None, behind, next };
             }
             end += 1;
         }

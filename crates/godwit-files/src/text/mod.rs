@@ -53,6 +53,7 @@ use godwit_vector::sql::field_of;
 use godwit_vector::{ColumnType, RowType};
 
 use crate::hive::{FileColumn, file_columns};
+use columns::Nulls;
 use cutter::{Cutter, CutterOptions, RECORD_BYTES_MAX, RecordEnds};
 use dialect::Dialect;
 pub(crate) use json::row_of_object;
@@ -103,6 +104,16 @@ struct Shapes {
 }
 
 impl TextTable {
+    /// Returns the texts that stand for NULL in a column.
+    fn nulls_of(&self, column: usize) -> Nulls<'_> {
+        let name = self.schema.field(column).name();
+        let is_forced = self.options.force_not_null.iter().any(|forced| *forced == name.to_lowercase());
+        match is_forced {
+            true => Nulls::default(),
+            false => Nulls { never_quoted: !self.options.allow_quoted_nulls, ..Nulls::of(&self.nulls) },
+        }
+    }
+
     /// Returns the table in one or more files. `expected` are the columns to read it as: for CSV by position, for JSON
     /// by name. Without them, they are determined from the beginning of the first file, and the others are read
     /// accordingly.

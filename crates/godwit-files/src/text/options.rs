@@ -53,6 +53,12 @@ pub(super) struct TextOptions {
     pub all_varchar: bool,
     /// True if missing fields at the end of a record are NULL.
     pub null_padding: bool,
+    /// False: the texts that stand for NULL stand for themselves in quotes.
+    pub allow_quoted_nulls: bool,
+    /// Columns, by their names in lower case, in which no text stands for NULL.
+    pub force_not_null: Vec<String>,
+    /// Names in a header become words of lower-case letters, digits and underscores.
+    pub normalize_names: bool,
     /// True if rows with errors are skipped.
     pub ignore_errors: bool,
     /// True if such rows are kept for inspection.
@@ -154,6 +160,20 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     option!(["null_padding"], CSV, "a flag", "missing fields at the end of a record are NULL", |o, v| {
         set(&mut o.null_padding, v.flag())
     }),
+    option!(["allow_quoted_nulls"], CSV, "a flag", "false: what stands for NULL doesn't in quotes", |o, v| {
+        set(&mut o.allow_quoted_nulls, v.flag())
+    }),
+    option!(["force_not_null"], CSV, "a list", "columns in which nothing stands for NULL", |o, v| {
+        o.force_not_null = v.texts()?.iter().map(|name| name.to_lowercase()).collect();
+        Ok(())
+    }),
+    option!(
+        ["normalize_names"],
+        CSV,
+        "a flag",
+        "names of columns are made of lower-case letters, digits and underscores",
+        |o, v| set(&mut o.normalize_names, v.flag())
+    ),
     option!(["ignore_errors"], BOTH, "a flag", "leaves rows with errors out", |o, v| set(
         &mut o.ignore_errors,
         v.flag()
@@ -210,6 +230,10 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         }
     }),
     option!(["auto_detect"], BOTH, "a flag", "what isn't given is detected anyway", |_, v| { v.flag().map(drop) }),
+    option!(["parallel"], CSV, "a flag", "files are read by all threads anyway", |_, v| { v.flag().map(drop) }),
+    option!(["buffer_size"], CSV, "bytes", "pieces have the size that the memory allows anyway", |_, v| {
+        parse_bytes(v.text()?).map(drop)
+    }),
 ];
 
 fn set<T>(place: &mut T, value: Result<T>) -> Result<()> {
@@ -346,6 +370,9 @@ impl TextOptions {
             names: Vec::new(),
             all_varchar: false,
             null_padding: false,
+            allow_quoted_nulls: true,
+            force_not_null: Vec::new(),
+            normalize_names: false,
             ignore_errors: false,
             store_rejects: false,
             rejects_max: None,

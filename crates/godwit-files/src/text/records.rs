@@ -49,8 +49,15 @@ pub(super) struct Step {
 }
 
 impl CsvRecords {
-    /// Goes to the beginning of a piece, or past its first record if that is this header.
-    pub(super) fn open(&mut self, piece: &Piece, dialect: &Dialect, header: Option<&[Vec<u8>]>) -> Result<()> {
+    /// Goes to the beginning of a piece, or past its first record if that is this header. With `keeps_quotes`, fields
+    /// tell whether they were quoted.
+    pub(super) fn open(
+        &mut self,
+        piece: &Piece,
+        dialect: &Dialect,
+        header: Option<&[Vec<u8>]>,
+        keeps_quotes: bool,
+    ) -> Result<()> {
         self.places.clear();
         (self.at, self.parser) = (0, None);
         if header.is_some() || !piece.is_regular {
@@ -68,6 +75,9 @@ impl CsvRecords {
                 return Err(piece.error_at(1, "the header differs from that of the first file").with_hint(hint));
             }
             self.at = parser.position();
+            if keeps_quotes {
+                parser.keep_quotes();
+            }
             self.parser = (!piece.is_regular).then_some(parser);
         }
         Ok(())
@@ -166,7 +176,7 @@ impl CsvRecords {
         nulls: Nulls<'a>,
     ) -> Fields<'a> {
         let (bytes, quote) = match self.parser {
-            Some(_) => (&self.written, None),
+            Some(_) => (&self.written, dialect.quote.filter(|_| nulls.never_quoted)),
             None => (&piece.bytes, dialect.quote),
         };
         let places = self.places.starts();

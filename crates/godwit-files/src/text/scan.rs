@@ -16,7 +16,6 @@ use godwit_vector::{ColumnType, RowType, Vector};
 use parking_lot::Mutex;
 
 use super::TextTable;
-use super::columns::Nulls;
 use super::cutter::{Cutter, Piece};
 use super::json::Objects;
 use super::options::{Format, TextOptions};
@@ -142,7 +141,8 @@ impl MorselReader for TextReader {
         match &mut self.records {
             Records::Csv(records) => {
                 let shape = table.shape(&piece);
-                records.open(&piece, &shape.dialect, shape.header.as_deref().filter(|_| piece.is_first))?;
+                let header = shape.header.as_deref().filter(|_| piece.is_first);
+                records.open(&piece, &shape.dialect, header, !table.options.allow_quoted_nulls)?;
                 self.reservation.resize(piece.bytes.capacity() + records.allocated_bytes())?;
             }
             Records::Json(objects) => {
@@ -186,7 +186,7 @@ impl MorselReader for TextReader {
                 let table = &*self.scan.table;
                 let shape = table.shape(&self.piece);
                 let place = shape.columns[column].0.expect("columns that a file lacks are values");
-                records.fields(&self.piece, place, &shape.dialect, Nulls::of(&table.nulls)).strings(selected)
+                records.fields(&self.piece, place, &shape.dialect, table.nulls_of(column)).strings(selected)
             }
             (None, Records::Json(_), _) => unreachable!("all columns of JSON are values"),
         })
@@ -232,7 +232,7 @@ impl TextReader {
                 self.window.columns.push(None);
                 continue;
             }
-            let fields = records.fields(&self.piece, place, &shape.dialect, Nulls::of(&table.nulls));
+            let fields = records.fields(&self.piece, place, &shape.dialect, table.nulls_of(index));
             let values = fields.values(logical, *physical, form)?;
             if let Some(&row) = values.wrong.first()
                 && !ignore_errors

@@ -96,7 +96,7 @@ proptest! {
 
         let piece = Piece { bytes: bytes.to_vec(), first_line: 1, is_regular: found.is_regular, ..Piece::default() };
         let mut records = CsvRecords::default();
-        records.open(&piece, &dialect, None).unwrap();
+        records.open(&piece, &dialect, None, false).unwrap();
         let (mut read, mut rejected) = (Vec::new(), 0);
         loop {
             let step = records.next(&piece, &dialect, wanted);

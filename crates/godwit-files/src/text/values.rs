@@ -36,7 +36,12 @@ impl<'a> Fields<'a> {
         let at = record * self.places_per_record + self.place;
         let (start, end) = (self.places[at] as usize, (self.places[at + 1] - 1) as usize);
         let field = match self.bytes.get(start..end)? {
-            [first, inner @ .., last] if Some(*first) == self.quote && first == last => inner,
+            [first, inner @ .., last] if Some(*first) == self.quote && first == last => {
+                if self.nulls.never_quoted {
+                    return Some(inner);
+                }
+                inner
+            }
             field => field,
         };
         if self.nulls.has(field) { None } else { Some(field) }

@@ -7,6 +7,21 @@ use crate::ast::{Argument, Call, Expr, ExprKind, NullTreatment, ObjectName, Over
 use crate::keyword::Keyword as K;
 use crate::lex::Symbol;
 
+/// Functions whose arguments after the first may be lambdas that begin with a constant.
+const TAKE_LAMBDAS: [&str; 11] = [
+    "list_transform",
+    "array_transform",
+    "list_apply",
+    "array_apply",
+    "apply",
+    "list_filter",
+    "array_filter",
+    "filter",
+    "list_reduce",
+    "array_reduce",
+    "reduce",
+];
+
 impl Parser<'_> {
     /// Parses a call, starting at its parenthesis. `first` are arguments from before the name.
     pub(super) fn call_expr(&mut self, name: ObjectName, first: Vec<Argument>, start: Span) -> Result<Expr> {
@@ -24,7 +39,13 @@ impl Parser<'_> {
             self.eat(K::All);
         }
         if !self.is_symbol(Symbol::RightParen) && !self.is(K::Order) {
-            call.args.extend(self.comma_list(Self::argument)?);
+            let takes_lambda = TAKE_LAMBDAS.iter().any(|known| call.name.last().is(known));
+            let mut place = call.args.len();
+            let args = self.comma_list(|parser| {
+                place += 1;
+                parser.argument(takes_lambda && place > 1)
+            })?;
+            call.args.extend(args);
         }
         if self.is(K::Order) {
             call.order_by = self.order_by_list()?;
@@ -89,7 +110,7 @@ impl Parser<'_> {
     }
 
     /// `x`, `name := x`, `name => x`, `x -> …`.
-    pub(super) fn argument(&mut self) -> Result<Argument> {
+    pub(super) fn argument(&mut self, takes_lambda: bool) -> Result<Argument> {
         let is_named = matches!(self.symbol_at(1), Some(Symbol::ColonEqual | Symbol::FatArrow));
         let name = if is_named {
             let name = self.label()?;
@@ -99,7 +120,7 @@ impl Parser<'_> {
             None
         };
         let start = self.peek().span;
-        let value = match self.lambda_parameters()? {
+        let value = match self.lambda_parameters(takes_lambda)? {
             Some(parameters) => {
                 let body = Box::new(self.nested(Self::expr)?);
                 Expr { kind: ExprKind::Lambda { parameters, body, keyword: false }, span: self.since(start) }
@@ -113,7 +134,10 @@ impl Parser<'_> {
     pub(super) fn arguments_in_parens(&mut self) -> Result<Vec<Argument>> {
         let open = self.peek().span;
         self.expect_symbol(Symbol::LeftParen)?;
-        let args = if self.is_symbol(Symbol::RightParen) { Vec::new() } else { self.comma_list(Self::argument)? };
+        let args = match self.is_symbol(Symbol::RightParen) {
+            true => Vec::new(),
+            false => self.comma_list(|parser| parser.argument(false))?,
+        };
         self.expect_close(open)?;
         Ok(args)
     }

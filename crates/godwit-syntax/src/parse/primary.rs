@@ -261,7 +261,7 @@ impl Parser<'_> {
         self.expect(K::Columns)?;
         let open = self.peek().span;
         self.expect_symbol(Symbol::LeftParen)?;
-        let selection = self.argument()?.value;
+        let selection = self.argument(false)?.value;
         self.expect_close(open)?;
         Ok(ExprKind::Columns(Box::new(Columns { selection, qualifier, unpack })))
     }
@@ -500,9 +500,14 @@ impl Parser<'_> {
         Ok(ExprKind::Lambda { parameters, body, keyword: true })
     }
 
-    /// Parses the parameters of `x -> …` or `(x, y) -> …`, if they come next.
-    pub(super) fn lambda_parameters(&mut self) -> Result<Option<Vec<Ident>>> {
-        if self.is_name_at(0) && self.symbol_at(1) == Some(Symbol::Arrow) {
+    /// Parses the parameters of `x -> …` or `(x, y) -> …`, if they come next. `x -> 'key'` and `x -> 0` take a part of
+    /// a JSON value, but for arguments of functions that take lambdas.
+    pub(super) fn lambda_parameters(&mut self, takes_lambda: bool) -> Result<Option<Vec<Ident>>> {
+        let is_arrow = self.is_name_at(0) && self.symbol_at(1) == Some(Symbol::Arrow);
+        if is_arrow && !takes_lambda && matches!(self.kind_at(2), TokenKind::String | TokenKind::Number) {
+            return Ok(None);
+        }
+        if is_arrow {
             let name = self.name()?;
             self.take();
             return Ok(Some(vec![name]));

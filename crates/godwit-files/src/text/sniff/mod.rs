@@ -89,7 +89,7 @@ pub(super) fn csv(
         (Some(schema), _) => schema.fields().iter().map(|given| field(given.name(), given.data_type())).collect(),
         (None, Some(columns)) => fields_of(columns.iter().map(|(name, ty)| (name.clone(), ty.clone())))?,
         (None, None) => {
-            let names = names(first.as_ref().filter(|_| has_header), width, &options.names);
+            let names = names(first.as_ref().filter(|_| has_header), width, options);
             fields_of(names.into_iter().zip(types.iter().map(|(ty, _)| ty.clone())))?
         }
     };
@@ -178,12 +178,9 @@ fn given_types(
             types.iter_mut().zip(given).for_each(|(place, ty)| *place = Some(ty.clone()));
         }
         Types::ByName(given) => {
-            let of_header = names(
-                header.map(<[_]>::to_vec).as_ref().filter(|_| options.has_header != Some(false)),
-                width,
-                &options.names,
-            );
-            let unnamed = names(None, width, &options.names);
+            let of_header =
+                names(header.map(<[_]>::to_vec).as_ref().filter(|_| options.has_header != Some(false)), width, options);
+            let unnamed = names(None, width, options);
             for (name, ty) in given {
                 let is_it = |column: &String| column.eq_ignore_ascii_case(name);
                 let place = of_header.iter().position(is_it).or(unnamed.iter().position(is_it));
@@ -243,14 +240,29 @@ fn is_header(first: &[Vec<u8>], guesses: &[Guess], nulls: &[Vec<u8>], others: u6
     (all_text && missing * 2 < first.len()) || !fits(first, guesses, nulls)
 }
 
+/// Returns a name made of lower-case letters, digits and underscores, which needs no quotes unless it is a keyword.
+fn normalized(name: &str) -> String {
+    let mut words = String::with_capacity(name.len());
+    for letter in name.trim().chars().flat_map(char::to_lowercase) {
+        match letter.is_alphanumeric() {
+            true => words.push(letter),
+            false if words.ends_with('_') => {}
+            false => words.push('_'),
+        }
+    }
+    let words = words.trim_matches('_');
+    if words.starts_with(|first: char| first.is_ascii_digit()) { format!("_{words}") } else { words.to_owned() }
+}
+
 /// Returns the names of the columns, made unique.
-fn names(header: Option<&Vec<Vec<u8>>>, width: usize, given: &[String]) -> Vec<String> {
+fn names(header: Option<&Vec<Vec<u8>>>, width: usize, options: &TextOptions) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(width);
     let digits = width.saturating_sub(1).max(1).ilog10() as usize + 1;
     for column in 0..width {
         let of_header =
             header.and_then(|header| header.get(column)).map(|name| String::from_utf8_lossy(name).into_owned());
-        let base = match given.get(column).cloned().or(of_header).as_deref().map(str::trim) {
+        let of_header = of_header.map(|name| if options.normalize_names { normalized(&name) } else { name });
+        let base = match options.names.get(column).cloned().or(of_header).as_deref().map(str::trim) {
             Some(name) if !name.is_empty() => name.to_owned(),
             _ => format!("column{column:0digits$}"),
         };
