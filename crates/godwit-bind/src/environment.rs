@@ -56,6 +56,11 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// Returns what a table says about its columns, by a name of one to three parts; nothing for other names.
+    fn column_rules(&self, _parts: &[&str]) -> Vec<ColumnRules> {
+        Vec::new()
+    }
+
     /// Returns the error for a table that doesn't exist, with a hint at similar names.
     fn unknown_table(&self, name: &str) -> Error;
 
@@ -109,6 +114,16 @@ pub struct Rows {
     pub columns: Vec<(String, SqlType)>,
     /// The rows.
     pub rows: Vec<Vec<Value>>,
+}
+
+/// What a table says about a column besides its type, for DESCRIBE.
+pub struct ColumnRules {
+    /// Its name.
+    pub name: String,
+    /// `PRI` in the primary key, `UNI` in another one.
+    pub key: Option<&'static str>,
+    /// The expression of its default.
+    pub default: Option<String>,
 }
 
 /// A view: a query that is bound in the environment of its definition.

@@ -21,6 +21,6 @@ mod tests;
 mod write;
 
 pub use binder::{Binder, BoundQuery};
-pub use environment::{Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
+pub use environment::{ColumnRules, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
 pub use expr::collation_text;
 pub use write::{BoundWrite, ColumnOf, Generation, RebuiltColumn, TargetColumn, TargetKey, WriteKind, WriteTarget};

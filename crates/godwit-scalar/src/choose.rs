@@ -18,14 +18,21 @@ pub fn choose(name: &str, arguments: &[ArgumentType<'_>]) -> Result<(&'static Fu
     }
     match best_form(name, arguments) {
         Err(NoFunction::NoMatch { signatures }) => {
-            with_typed_null(name, arguments).ok_or(NoFunction::NoMatch { signatures })
+            with_typed_null(name, arguments, TYPED_NULLS_MAX).ok_or(NoFunction::NoMatch { signatures })
         }
         found => found,
     }
 }
 
-/// Retries with a type for an untyped NULL: a list, a map or a struct, or an element like another argument.
-fn with_typed_null(name: &str, arguments: &[ArgumentType<'_>]) -> Option<(&'static Function, Form)> {
+/// Untyped NULLs of a call that get a type: some ten are tried for each, so that three take a thousand tries.
+const TYPED_NULLS_MAX: usize = 3;
+
+/// Retries with a type for an untyped NULL: a list, a map or a struct, or an element like another argument. At most
+/// `nulls_max` of them get one.
+fn with_typed_null(name: &str, arguments: &[ArgumentType<'_>], nulls_max: usize) -> Option<(&'static Function, Form)> {
+    if nulls_max == 0 {
+        return None;
+    }
     let is_null = |argument: &ArgumentType<'_>| {
         *argument.ty == SqlType::Unknown && argument.value.is_some_and(godwit_types::Value::is_null)
     };
@@ -39,10 +46,11 @@ fn with_typed_null(name: &str, arguments: &[ArgumentType<'_>]) -> Option<(&'stat
     let like_others =
         of_others.flat_map(|ty| ty.element().cloned().into_iter().chain([ty.clone()]).chain(nested_in(ty)));
     let of_none = nested_in(&SqlType::Integer).into_iter().chain([SqlType::struct_of([("v1", SqlType::Integer)])]);
-    like_others.chain([SqlType::decimal(18, 3)]).chain(of_none).find_map(|ty| {
+    let types = like_others.chain([SqlType::decimal(18, 3)]).chain(of_none);
+    types.filter(|ty| *ty != SqlType::Unknown).find_map(|ty| {
         let mut typed = arguments.to_vec();
         typed[at].ty = &ty;
-        let found = best_form(name, &typed).ok().or_else(|| with_typed_null(name, &typed));
+        let found = best_form(name, &typed).ok().or_else(|| with_typed_null(name, &typed, nulls_max - 1));
         // The substituted type would show in a value, unless that is NULL.
         found.filter(|(_, form)| form.strict || !matches!(ty, SqlType::Struct(_)))
     })

@@ -5,6 +5,7 @@ use godwit_types::{SqlType, Value};
 
 use crate::function::{Category, Function, function};
 use crate::list::types::Chosen;
+use crate::text::are_lists;
 use crate::{list, structure};
 
 pub(crate) fn functions() -> Vec<Function> {
@@ -14,6 +15,12 @@ pub(crate) fn functions() -> Vec<Function> {
             .example("[1] || [2]", "[1, 2]")
             .example("[1] || 2", "[1, 2]")
             .chosen("list || list", concatenation),
+        list_function(&["concat"], "All lists together; NULL is an empty list")
+            .example("concat([1], [2, 3])", "[1, 2, 3]")
+            .chosen("concat(list, …)", |arguments| match are_lists(arguments) {
+                true => list::lists_together(arguments),
+                false => None,
+            }),
         list_function(&["length", "len"], "The number of elements of the list")
             .example("len([1, NULL])", "2")
             .chosen("length(list)", length_of_list),

@@ -19,6 +19,22 @@ CREATE MACRO weighted_avg(number, weight) AS
 CREATE MACRO wavg(number, weight) AS
     CAST(sum(number * weight) AS DOUBLE) / sum(CASE WHEN number IS NOT NULL THEN weight END);
 
+CREATE MACRO approx_top_k(value, k) AS
+    list_transform(list_reverse_sort(list_transform(map_entries(histogram(value)), e -> {'times': e.value, 'value': e.key}))[1:k],
+        e -> e.value);
+CREATE MACRO arg_min_null(value, number) AS struct_extract(arg_min({'value': value}, number), 'value');
+CREATE MACRO arg_max_null(value, number) AS struct_extract(arg_max({'value': value}, number), 'value');
+CREATE MACRO sum_no_overflow(number) AS sum(number);
+
+CREATE MACRO current_localtimestamp() AS localtimestamp;
+CREATE MACRO current_localtime() AS localtime;
+CREATE MACRO array_to_string_comma_default(list, separator := ',') AS array_to_string(list, separator);
+CREATE MACRO generate_subscripts(list, dimension) AS unnest(generate_series(1, len(list)));
+CREATE MACRO regexp_split_to_table(value, pattern) AS unnest(regexp_split_to_array(value, pattern));
+CREATE MACRO round_even(number, digits) AS
+    CASE WHEN abs(number * 10 ** digits - trunc(number * 10 ** digits)) = 0.5
+        THEN 2 * round(number * 10 ** digits / 2.0) / 10 ** digits ELSE round(number, digits) END;
+CREATE MACRO roundbankers(number, digits) AS round_even(number, digits);
 CREATE MACRO constant_or_null(value, other) AS CASE WHEN other IS NOT NULL THEN value END;
 CREATE MACRO like_escape(value, pattern, escape) AS value LIKE pattern ESCAPE escape;
 CREATE MACRO not_like_escape(value, pattern, escape) AS value NOT LIKE pattern ESCAPE escape;
@@ -102,6 +118,16 @@ CREATE MACRO duckdb_columns() AS TABLE
         is_nullable = 'YES' AS is_nullable, data_type, numeric_precision, numeric_scale,
         is_generated = 'ALWAYS' AS is_generated, generation_expression
     FROM information_schema.columns;
+CREATE MACRO pragma_table_info(table_name) AS TABLE
+    SELECT c.ordinal_position - 1 AS cid, c.column_name AS name, c.data_type AS type, c.is_nullable = 'NO' AS notnull,
+        c.column_default AS dflt_value, coalesce(k.is_key, false) AS pk
+    FROM information_schema.columns c
+        LEFT JOIN (SELECT u.table_catalog, u.table_schema, u.table_name, u.column_name, true AS is_key
+            FROM information_schema.key_column_usage u
+                JOIN information_schema.table_constraints t USING (table_catalog, table_schema, table_name, constraint_name)
+            WHERE t.constraint_type = 'PRIMARY KEY') k USING (table_catalog, table_schema, table_name, column_name)
+    WHERE lower(c.table_name) = lower(split_part(table_name, '.', -1))
+        AND (c.table_schema = current_schema() OR table_name LIKE '%.%') ORDER BY cid;
 CREATE MACRO duckdb_views() AS TABLE
     SELECT v.table_catalog AS database_name, v.table_schema AS schema_name, v.table_name AS view_name,
         t.table_comment AS comment, false AS internal, v.table_catalog = 'temp' AS temporary, c.column_count,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
+use arrow_schema::Field;
+use godwit_bind::{Binder, ColumnRules, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
 use godwit_catalog::Argument;
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
@@ -328,6 +329,18 @@ impl Environment for StatementNames {
             }
             None => error.with_hint("SHOW TABLES lists what there is"),
         }
+    }
+
+    fn column_rules(&self, parts: &[&str]) -> Vec<ColumnRules> {
+        let Some((_, CatalogEntry::Table(table))) = self.namespace.find(parts) else { return Vec::new() };
+        let Some(rules) = table.rules() else { return Vec::new() };
+        let of_column = |field: &Arc<Field>| {
+            let mut keys = rules.keys.iter().filter(|key| key.columns.iter().any(|name| name == field.name()));
+            let is_primary = keys.clone().any(|key| key.is_primary);
+            let key = if is_primary { Some("PRI") } else { keys.next().map(|_| "UNI") };
+            ColumnRules { name: field.name().clone(), key, default: rules.default_of(field.name()).map(str::to_owned) }
+        };
+        table.schema.fields().iter().map(of_column).collect()
     }
 
     fn listed(&self, show: &ast::Show) -> Result<Rows> {

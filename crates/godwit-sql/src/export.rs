@@ -43,6 +43,8 @@ pub struct ExportedTable {
     pub name: String,
     /// The columns that aren't generated.
     pub columns: Vec<String>,
+    /// Those of them with intervals, for which Parquet has no lossless type.
+    pub with_intervals: Vec<String>,
 }
 
 /// A view, and the statement that created it.
@@ -89,9 +91,15 @@ impl Planner {
             }
             let is_stored =
                 |name: &str| rules.generated_column(name).is_none_or(|column| column.kind == GeneratedKind::Identity);
-            let columns = table.schema.fields().iter().map(|field| field.name().clone());
-            let columns = columns.filter(|name| is_stored(name)).collect();
-            script.tables.push(ExportedTable { name: table.name.clone(), columns });
+            let stored = || table.schema.fields().iter().filter(|field| is_stored(field.name()));
+            script.tables.push(ExportedTable {
+                name: table.name.clone(),
+                columns: stored().map(|field| field.name().clone()).collect(),
+                with_intervals: stored()
+                    .filter(|field| type_of_field(field).is_ok_and(|ty| has_intervals(&ty)))
+                    .map(|field| field.name().clone())
+                    .collect(),
+            });
         }
         script.definitions.extend(indexes);
         for view in self.views_in_order(&database, &catalog)? {
@@ -164,6 +172,16 @@ fn comment_texts(key: &str, entry: &CatalogEntry) -> Vec<String> {
 
 fn rules_of(table: &TableDefinition) -> TableRules {
     table.rules().cloned().unwrap_or_default()
+}
+
+fn has_intervals(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Interval => true,
+        SqlType::List(element) | SqlType::Array(element, _) => has_intervals(element),
+        SqlType::Struct(fields) => fields.iter().any(|field| has_intervals(&field.ty)),
+        SqlType::Map(entry) => has_intervals(&entry.0) || has_intervals(&entry.1),
+        _ => false,
+    }
 }
 
 /// Returns the tables of a database, each after those that it refers to.

@@ -14,7 +14,7 @@ use crate::built_in_macros;
 use crate::environment::{StatementNames, mentions_row_ids, table_function_signatures};
 use crate::parse::parse_script;
 use crate::queries::query_of_call;
-use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting, reset_setting};
+use crate::session::{attach_plan, begin_transaction, export_plan, pragma_query, pragma_setting, reset_setting};
 use crate::statement_files::StatementFiles;
 use crate::{
     Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement, TransactionStep,
@@ -233,7 +233,10 @@ impl Planner {
             Tree::Drop(drop) => self.drop_objects(drop),
             Tree::AlterTable(alter) => self.alter_table(alter),
             Tree::Set(set) => self.set(set, parsed),
-            Tree::Pragma(pragma) => pragma_setting(pragma, parsed),
+            Tree::Pragma(pragma) => match pragma_query(pragma) {
+                Some(sql) => Ok(Statement::Query(QueryStatement::Rows { plan: self.plan_query(&sql)? })),
+                None => pragma_setting(pragma, parsed),
+            },
             Tree::Reset(reset) => reset_setting(reset),
             Tree::Use(place) => self.use_places(&[WrittenName::of(&place.name)?]),
             Tree::Attach(attach) => attach_plan(attach),

@@ -5,7 +5,7 @@ use godwit_syntax::ast::{
     self, DescribeTarget, Expr, ExprKind, Literal, PragmaValue, Show, StatementOption, TransactionMode,
 };
 
-use godwit_catalog::names::{WrittenName, plain};
+use godwit_catalog::names::{WrittenName, plain, quoted_text};
 use godwit_catalog::{CatalogEntry, CopyOption, OptionValue};
 
 use crate::session_values::reset_variable;
@@ -61,6 +61,34 @@ fn session(statement: SessionStatement) -> Result<Statement> {
     Ok(Statement::Session(statement))
 }
 
+/// Returns the query that a PRAGMA without a value stands for.
+pub(crate) fn pragma_query(pragma: &ast::Pragma) -> Option<String> {
+    let name = pragma.name.text.to_lowercase();
+    match (name.as_str(), &pragma.value) {
+        ("show_tables", PragmaValue::None) => Some("SHOW TABLES".to_owned()),
+        ("show_databases", PragmaValue::None) => Some("SHOW DATABASES".to_owned()),
+        ("version", PragmaValue::None) => Some("SELECT version() AS library_version".to_owned()),
+        ("table_info" | "show", PragmaValue::Call(arguments)) => {
+            let [argument] = &arguments[..] else { return None };
+            let parts: Vec<String> = match &argument.value.kind {
+                ExprKind::Literal(Literal::String(text)) => text.split('.').map(str::to_owned).collect(),
+                ExprKind::Column(parts) => parts.iter().map(|part| part.text.to_string()).collect(),
+                _ => return None,
+            };
+            let table = parts.iter().map(|part| quoted_text(part)).collect::<Vec<_>>().join(".");
+            Some(match name.as_str() {
+                "show" => format!("DESCRIBE {table}"),
+                _ => format!(
+                    "SELECT row_number() OVER () - 1 AS cid, column_name AS name, column_type AS type, \
+                     \"null\" = 'NO' AS \"notnull\", \"default\" AS dflt_value, coalesce(key = 'PRI', FALSE) AS pk \
+                     FROM (DESCRIBE {table})"
+                ),
+            })
+        }
+        _ => None,
+    }
+}
+
 pub(crate) fn pragma_setting(pragma: &ast::Pragma, parsed: &ParsedStatement) -> Result<Statement> {
     match &pragma.value {
         PragmaValue::Set(value) => {
@@ -68,7 +96,9 @@ pub(crate) fn pragma_setting(pragma: &ast::Pragma, parsed: &ParsedStatement) -> 
         }
         PragmaValue::None | PragmaValue::Call(_) => {
             let error = Error::unsupported(format!("PRAGMA {} without a value", pragma.name.text));
-            Err(error.at_span(pragma.span).with_hint("settings are set by PRAGMA name = value"))
+            let hint = "settings are set by PRAGMA name = value; there are table_info('t'), show('t'), show_tables, \
+                        show_databases and version";
+            Err(error.at_span(pragma.span).with_hint(hint))
         }
     }
 }

@@ -137,7 +137,7 @@ const TABLE: &[(Family, Family, Rule)] = &[
     (F::Json, F::Varchar, Always(Assignment, Exact)),
     (F::Enum, F::Varchar, Always(Implicit, Relabels)),
     (F::Nested, F::Varchar, Always(Assignment, Changes)),
-    // From text: only where a cast is written. JSON is validated text.
+    // From text: only where a cast is written. JSON is validated text, and labels are chosen ones.
     (F::Varchar, F::Boolean, Always(Explicit, Changes)),
     (F::Varchar, F::Integer, Always(Explicit, Changes)),
     (F::Varchar, F::Decimal, Always(Explicit, Changes)),
@@ -152,7 +152,7 @@ const TABLE: &[(Family, Family, Rule)] = &[
     (F::Varchar, F::Interval, Always(Explicit, Changes)),
     (F::Varchar, F::Uuid, Always(Explicit, Changes)),
     (F::Varchar, F::Json, Always(Assignment, Rounds)),
-    (F::Varchar, F::Enum, Always(Explicit, Changes)),
+    (F::Varchar, F::Enum, Always(Assignment, Changes)),
     (F::Varchar, F::Nested, Always(Explicit, Changes)),
     // The bits of a number or of bytes, the highest first.
     (F::Integer, F::Bit, Always(Explicit, Changes)),
@@ -284,7 +284,8 @@ fn nested(from: &SqlType, to: &SqlType) -> Option<Cast> {
         (SqlType::List(from), SqlType::List(to)) | (SqlType::Array(from, _), SqlType::List(to)) => {
             same.and(cast_kind(from, to)?)
         }
-        (SqlType::List(from), SqlType::Array(to, _)) => Cast::new(Explicit, Rounds).and(cast_kind(from, to)?),
+        // The length is checked.
+        (SqlType::List(from), SqlType::Array(to, _)) => Cast::new(Assignment, Rounds).and(cast_kind(from, to)?),
         (SqlType::Array(from, length), SqlType::Array(to, expected)) if length == expected => {
             same.and(cast_kind(from, to)?)
         }
@@ -349,7 +350,7 @@ mod tests {
             (list(T::Integer), list(T::BigInt), Some(Implicit)),
             (list(T::Integer), list(T::Date), None),
             (T::Array(T::Integer.into(), 3), list(T::Integer), Some(Implicit)),
-            (list(T::Integer), T::Array(T::Integer.into(), 3), Some(Explicit)),
+            (list(T::Integer), T::Array(T::Integer.into(), 3), Some(Assignment)),
             (T::Array(T::Integer.into(), 2), T::Array(T::Integer.into(), 3), None),
             (list(T::Integer), T::Integer, None),
         ];

@@ -55,8 +55,13 @@ impl Inner {
             let path = folder.join(file_name(&table.name, &format, &mut names));
             let path = path.to_string_lossy();
             let columns = table.columns.iter().map(|name| quoted_text(name)).collect::<Vec<_>>().join(", ");
+            let exported = table.columns.iter().map(|name| match table.with_intervals.contains(name) {
+                true if format == "parquet" => format!("CAST({0} AS VARCHAR) AS {0}", quoted_text(name)),
+                _ => quoted_text(name),
+            });
+            let exported = exported.collect::<Vec<_>>().join(", ");
             let of_table = sql_of_name(&table.name);
-            let query = format!("SELECT {columns} FROM {}.{of_table}", quoted_text(&database));
+            let query = format!("SELECT {exported} FROM {}.{of_table}", quoted_text(&database));
             let plan = planner.plan_copy(&query, &path, &options)?;
             let written = self.copy(sql, &plan, &ParameterValues::default(), &path, &options, None)?;
             written.into_iter().try_for_each(|batch| batch.map(drop))?;

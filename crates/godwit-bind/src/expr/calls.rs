@@ -139,7 +139,16 @@ impl Binder {
         }
         let args = self.searched(name, args)?;
         let environment = self.environment.clone();
-        let found = self.with_argument_types(&args, |types| environment.functions().scalar(name, types));
+        let choose = |types: &[ArgumentType<'_>]| environment.functions().scalar(name, types);
+        let found = self.with_argument_types(&args, |types| match choose(types) {
+            // What takes values of any type takes empty lists and maps as those of integers.
+            Ok(found) if found.argument_types.iter().any(is_nested_in_unknown) => {
+                let closed: Vec<SqlType> = types.iter().map(|argument| closed_in(argument.ty)).collect();
+                let types = types.iter().zip(&closed).map(|(argument, ty)| ArgumentType { ty, ..*argument });
+                choose(&types.collect::<Vec<_>>())
+            }
+            found => found,
+        });
         let found = found.map_err(|error| self.no_function(name, &args, &error, span))?;
         self.applied(found, args, span)
     }
@@ -222,6 +231,16 @@ impl Binder {
             _ => arg.ty.to_string(),
         }
     }
+}
+
+/// True for lists, maps and structs with parts of unknown type.
+fn is_nested_in_unknown(ty: &SqlType) -> bool {
+    *ty != SqlType::Unknown && closed(ty) != *ty
+}
+
+/// Replaces unknown parts, but not the whole type.
+fn closed_in(ty: &SqlType) -> SqlType {
+    if *ty == SqlType::Unknown { SqlType::Unknown } else { closed(ty) }
 }
 
 /// Rejects clauses that only calls of aggregates and window functions can have.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result};
 use godwit_plan::{Aggregate, AggregateCall, ColumnId, Expr, ExprKind, Node, Project, Unnest, UnnestedList};
-use godwit_syntax::ast::{self, DescribeTarget};
+use godwit_syntax::ast::{self, DescribeTarget, TableFactorKind};
 use godwit_types::{SqlType, Value};
 
 use crate::binder::{Clause, Collected, ExprContext};
@@ -12,18 +12,31 @@ use crate::scope::Scope;
 use crate::{Binder, BoundQuery, Rows};
 
 impl Binder {
-    /// Returns the columns of a query: name, type, and whether NULL can occur.
+    /// Returns the columns of a query: name, type, and whether NULL can occur; of a table also keys and defaults.
     pub(crate) fn describe(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
         let described = self.described(&describe.target, scope)?;
         let nullable = self.plan.nullable_columns(described.node);
+        let rules = match &describe.target {
+            DescribeTarget::Table(factor) => match &factor.kind {
+                TableFactorKind::Table(name) => {
+                    let parts: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
+                    self.environment.column_rules(&parts)
+                }
+                _ => Vec::new(),
+            },
+            DescribeTarget::Query(_) => Vec::new(),
+        };
         let text = |text: &str| Value::text(text);
         let row = |(name, column): &(Arc<str>, ColumnId)| {
             let null = if nullable.contains(*column) { "YES" } else { "NO" };
-            vec![text(name), text(&self.plan.column(*column).ty.to_string()), text(null)]
+            let known = rules.iter().find(|rules| *rules.name == **name);
+            let key = known.and_then(|rules| rules.key).map_or(Value::Null, text);
+            let default = known.and_then(|rules| rules.default.as_deref()).map_or(Value::Null, text);
+            vec![text(name), text(&self.plan.column(*column).ty.to_string()), text(null), key, default, Value::Null]
         };
         let rows = described.columns.iter().map(row).collect();
-        let columns = ["column_name", "column_type", "null"].map(|name| (name.to_owned(), SqlType::Varchar)).into();
-        Ok(self.rows(Rows { columns, rows }))
+        let columns = ["column_name", "column_type", "null", "key", "default", "extra"];
+        Ok(self.rows(Rows { columns: columns.map(|name| (name.to_owned(), SqlType::Varchar)).into(), rows }))
     }
 
     /// Returns a row per column of a query: extremes, number of distinct values (exact, whatever DuckDB's name for it

@@ -4,7 +4,7 @@ use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::{SqlType, cast_kind};
 
 use crate::function::{Category, Form, Function, function};
-use crate::rows::{Text, TextBytes, any_texts, text};
+use crate::rows::{Blob, Text, TextBytes, any_texts, text};
 
 pub(super) fn functions() -> Vec<Function> {
     let text_function = |names, description| function(Category::Text, names, description);
@@ -12,11 +12,12 @@ pub(super) fn functions() -> Vec<Function> {
         text_function(&["concat"], "The texts of all values that aren't NULL, one after the other")
             .example("concat('a', NULL, 1)", "a1")
             .chosen("concat(value, …)", |arguments| {
-                takes_texts(arguments, 1).then(|| Ok(concatenation(arguments.len())))
+                (!are_lists(arguments) && takes_texts(arguments, 1)).then(|| Ok(concatenation(arguments.len())))
             }),
-        text_function(&["||"], "Both texts, one after the other; NULL if one is NULL")
+        text_function(&["||"], "Both texts or BLOBs, one after the other; NULL if one is NULL")
             .example("'a' || 1", "a1")
-            .chosen("VARCHAR || VARCHAR", joined),
+            .example("'\\x00'::BLOB || '\\xff'::BLOB", "\\x00ff")
+            .chosen("VARCHAR || VARCHAR or BLOB || BLOB", joined),
         text_function(
             &["concat_ws"],
             "The texts of all values that aren't NULL, with the first text between them; NULL if that is NULL",
@@ -28,9 +29,29 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
+/// True if an argument is of such a type, and all others are, too, or quoted texts or NULL.
+fn are_all(arguments: &[ArgumentType<'_>], is_it: impl Fn(&SqlType) -> bool) -> bool {
+    let are_or_unknown = arguments.iter().all(|argument| *argument.ty == SqlType::Unknown || is_it(argument.ty));
+    are_or_unknown && arguments.iter().any(|argument| is_it(argument.ty))
+}
+
+/// True if an argument is a list, and all others are lists or NULL.
+pub(crate) fn are_lists(arguments: &[ArgumentType<'_>]) -> bool {
+    let has_text = arguments
+        .iter()
+        .any(|argument| *argument.ty == SqlType::Unknown && argument.value.is_some_and(|value| !value.is_null()));
+    !has_text && are_all(arguments, |ty| ty.element().is_some())
+}
+
 /// `left || right`, unless one of them is a list.
 fn joined(arguments: &[ArgumentType<'_>]) -> Option<Result<Form, NoFunction>> {
     let is_taken = arguments.len() == 2 && arguments.iter().all(|argument| argument.ty.element().is_none());
+    if is_taken && are_all(arguments, |ty| *ty == SqlType::Blob) {
+        return Some(Ok(text::<(Blob, Blob), Blob, _>(|(left, right), out| {
+            out.push_bytes(left);
+            out.push_bytes(right);
+        })));
+    }
     let form = text::<(TextBytes, TextBytes), Text, _>(|(left, right), out| {
         out.push_bytes(left);
         out.push_bytes(right);
@@ -79,6 +100,9 @@ mod tests {
     fn values_of_all_types_are_joined() {
         assert_eq!(shown("concat", &["'a'", "1", "2.50", "TRUE", "DATE '2020-01-01'"]), "a12.50true2020-01-01");
         assert_eq!(shown("concat", &["'x'", "INTEGER[] '[1, 2]'"]), "x[1, 2]");
+        assert_eq!(shown("concat", &["INTEGER[] '[1, 2]'", "NULL", "BIGINT[] '[3]'"]), "[1, 2, 3]");
+        assert_eq!(shown("||", &["BLOB '\\x00'", "BLOB 'a'"]), "\\x0061");
+        assert_eq!(shown("repeat", &["BLOB '\\x00ff'", "2"]), "\\x00ff00ff");
         assert_eq!(shown("concat_ws", &["', '", "1", "'b'", "''"]), "1, b, ");
         assert_eq!(call("concat", &["1"]).unwrap().1, SqlType::Varchar);
     }

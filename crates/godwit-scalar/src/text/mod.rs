@@ -20,6 +20,7 @@ mod split;
 mod trim;
 mod unicode;
 
+pub(crate) use self::concat::are_lists;
 use crate::function::Function;
 
 pub(crate) fn functions() -> Vec<Function> {

@@ -4,7 +4,7 @@ use godwit_common::Result;
 use godwit_vector::kernels::string::{char_count, substring};
 
 use crate::function::{Category, Function, function};
-use crate::rows::{Text, Writer, text};
+use crate::rows::{Blob, Text, Writer, text};
 
 pub(super) fn functions() -> Vec<Function> {
     let text_function = |names, description| function(Category::Text, names, description);
@@ -25,10 +25,11 @@ pub(super) fn functions() -> Vec<Function> {
             .form(text::<(Text, i64, Text), Text, _>(|(text, length, fill), out| {
                 padded(text, length, fill, Side::Right, out)
             })),
-        text_function(&["repeat"], "The text several times")
+        text_function(&["repeat"], "The text or BLOB several times")
             .example("repeat('ab', 3)", "ababab")
             .example("repeat('-', 10)", "----------")
-            .form(text::<(Text, i64), Text, _>(|(text, times), out| repeated(text.as_bytes(), times, out))),
+            .form(text::<(Text, i64), Text, _>(|(text, times), out| repeated(text.as_bytes(), times, out)))
+            .form(text::<(Blob, i64), Blob, _>(|(bytes, times), out| repeated(bytes, times, out))),
     ]
 }
 

@@ -123,7 +123,11 @@ impl Parser<'_> {
             }
             K::Row if has_parens => {
                 self.take();
-                ExprKind::Row { items: self.exprs_in_parens()?, explicit: true }
+                let items = self.exprs_in_parens()?;
+                if items.is_empty() {
+                    return Err(syntax_error("a row has at least one value").at_span(self.since(start)));
+                }
+                ExprKind::Row { items, explicit: true }
             }
             K::Map if next == Some(Symbol::LeftBrace) => self.map_literal()?,
             K::Columns if has_parens => self.columns(None, false)?,
