@@ -10,7 +10,7 @@ from .values import BY_TYPE, FAMILIES, NUMBERS, OF_FAMILY, OF_NUMBER, SERIES, SP
 # Volatile, or not the same by design: what they give can't be compared.
 NOT_COMPARED = {"random", "rand", "gen_random_uuid", "uuid", "uuidv4", "uuidv7", "hash", "setseed"}
 # Made by the binder, of AT TIME ZONE and the like.
-INTERNAL = re.compile(r"(try_)?timezone_(add|moment|text)|to_local_time")
+INTERNAL = re.compile(r"(try_)?timezone_(add|moment|text|time)|to_local_time")
 INFIX = re.compile(r"^(\W+)\(")
 
 
@@ -96,6 +96,9 @@ def choices(form: Form, place: int) -> list[str]:
     if word in ("start", "end") and form.name.startswith("date"):
         types = [BY_TYPE[ty][:7] for ty in ("DATE", "TIMESTAMP")]
         return [*itertools.chain.from_iterable(types), "NULL"]
+    if form.name == "concat" and word == "list":
+        # NULL without a type is a text there.
+        return by_kind(word, form.family)
     if (of_kind := by_kind(word, form.family)) is not None:
         return [*of_kind, "NULL"]
     types = re.split(r", | or ", word)

@@ -54,6 +54,7 @@ NUMBER_TEXT = r"(?i)nan|inf|\de"
 MORE_TYPES = "Functions take more types and numbers of arguments than the others"
 NO_CASTS = "no texts of numbers, no numbers of truth values, no JSON of structs"
 SIGNS = "`normalized_interval` keeps the signs of parts, and `strptime` reads weeks that other fields contradict"
+EARLIEST = "the earliest of all nanoseconds is `-infinity`, too"
 UUIDS = "UUIDs without a time or a version give NULL"
 MORE_VALUES = "What the others refuse as too large, too short or unknown has a value where one is clear"
 CHARACTERS = "Distances count characters"
@@ -148,7 +149,8 @@ KNOWN: list[Known] = [
     Known(AS_POSTGRES, "array_length|array_to_string|chr|log|make_timestamptz|overlay|reverse|split_part|substr|substring"),
     Known(ROUNDED, "epoch_ms"),
     Known(SIGNS, "normalized_interval|(try_)?strptime"),
-    Known(UUIDS, "uuid_extract_.*", expected=ERROR),
+    Known(UUIDS, "uuid_extract_.*", expected=r"^(error|0 )"),
+    Known(EARLIEST, "make_timestamp_ns", call="-9223372036854775808"),
     Known(
         MORE_VALUES,
         r"date_add|(array|list)_(extract|element|select|slice|resize|skewness|kurtosis.*)|decode|encode|format|printf|from_base64|base64|to_base64|map_concat|str[fp]time|try_strptime|date_bin"
@@ -169,6 +171,7 @@ KNOWN: list[Known] = [
     Known(POSTGRES_FIELDS, "format", call="%I|''|'x'"),
     Known(OWN_ARGUMENTS, "(list|array)_aggr.*|aggregate", actual="no function|a quantile lies"),
     Known(TEXTS, "quote_.*"),
+    Known(TEXTS, r"\|\|", call="unhex", wrong=True),
     Known(SPLIT, "string_to_(array|list)"),
     Known(NO_FIELD, "to_char"),
     Known(HOURS, "to_.*s", actual="hours of the interval"),

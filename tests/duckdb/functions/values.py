@@ -89,6 +89,7 @@ BY_TYPE: dict[str, list[str]] = {
     "BIT": quoted(["0", "1", "0101", "11111111000000001"], "BIT"),
     "DATE": quoted(DATES + INFINITIES, "DATE"),
     "TIME": quoted(TIMES, "TIME"),
+    "TIME WITH TIME ZONE": quoted([f"{time}{offset}" for time, offset in zip(TIMES, ["+00", "+05:30", "-11", "+15:59:59"])], "TIMETZ"),
     "TIMESTAMP": quoted(TIMESTAMPS + INFINITIES, "TIMESTAMP"),
     "TIMESTAMP WITH TIME ZONE": quoted([f"{timestamp}+00" for timestamp in TIMESTAMPS] + INFINITIES, "TIMESTAMPTZ"),
     "INTERVAL": quoted(INTERVALS, "INTERVAL"),

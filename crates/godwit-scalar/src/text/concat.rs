@@ -17,7 +17,8 @@ pub(super) fn functions() -> Vec<Function> {
         text_function(&["||"], "Both texts or BLOBs, one after the other; NULL if one is NULL")
             .example("'a' || 1", "a1")
             .example("'\\x00'::BLOB || '\\xff'::BLOB", "\\x00ff")
-            .chosen("VARCHAR || VARCHAR or BLOB || BLOB", joined),
+            .chosen("VARCHAR || VARCHAR", joined)
+            .chosen("BLOB || BLOB", joined_bytes),
         text_function(
             &["concat_ws"],
             "The texts of all values that aren't NULL, with the first text between them; NULL if that is NULL",
@@ -46,17 +47,23 @@ pub(crate) fn are_lists(arguments: &[ArgumentType<'_>]) -> bool {
 /// `left || right`, unless one of them is a list.
 fn joined(arguments: &[ArgumentType<'_>]) -> Option<Result<Form, NoFunction>> {
     let is_taken = arguments.len() == 2 && arguments.iter().all(|argument| argument.ty.element().is_none());
-    if is_taken && are_all(arguments, |ty| *ty == SqlType::Blob) {
-        return Some(Ok(text::<(Blob, Blob), Blob, _>(|(left, right), out| {
-            out.push_bytes(left);
-            out.push_bytes(right);
-        })));
-    }
     let form = text::<(TextBytes, TextBytes), Text, _>(|(left, right), out| {
         out.push_bytes(left);
         out.push_bytes(right);
     });
-    (is_taken && takes_texts(arguments, 2)).then_some(Ok(form))
+    (is_taken && !are_blobs(arguments) && takes_texts(arguments, 2)).then_some(Ok(form))
+}
+
+fn joined_bytes(arguments: &[ArgumentType<'_>]) -> Option<Result<Form, NoFunction>> {
+    let form = text::<(Blob, Blob), Blob, _>(|(left, right), out| {
+        out.push_bytes(left);
+        out.push_bytes(right);
+    });
+    (arguments.len() == 2 && are_blobs(arguments)).then_some(Ok(form))
+}
+
+fn are_blobs(arguments: &[ArgumentType<'_>]) -> bool {
+    are_all(arguments, |ty| *ty == SqlType::Blob)
 }
 
 /// True if there are enough arguments and all can be cast to text.
