@@ -117,6 +117,7 @@ MADE_BY_DUCKDB = """CREATE TABLE made AS SELECT i, ('550e8400-e29b-41d4-a716-' |
     CASE i % 3 WHEN 0 THEN '' WHEN 1 THEN 'NULL' END AS s FROM range(5000) r(i)"""
 SHOWN = "SELECT i, u::VARCHAR, few::VARCHAR, datepart('month', v), datepart('year', v), datepart('day', v), epoch_ms(v - to_months(i::INTEGER)), coalesce(s, 'nothing') FROM"
 ONE = "WHERE u = '550e8400-e29b-41d4-a716-000000000077' OR few = '550e8400-e29b-41d4-a716-446655440003'"
+LONG = "WHERE v > INTERVAL '100 years' AND v < INTERVAL '200 years'"
 
 
 def shown_by_godwit(godwit: Path, sql: str) -> list[str]:
@@ -137,7 +138,7 @@ def files_of_duckdb(godwit: Path, folder: Path) -> int:
     for version in ["v1", "v2"]:
         path = folder / f"made-{version}.parquet"
         connection.execute(f"COPY made TO '{path}' (PARQUET_VERSION {version}, ROW_GROUP_SIZE 2048)")
-        wrong += any(shown_by_godwit(godwit, f"{SHOWN} '{path}' {c} ORDER BY i") != expected(c) for c in ["", ONE])
+        wrong += any(shown_by_godwit(godwit, f"{SHOWN} '{path}' {c} ORDER BY i") != expected(c) for c in ["", ONE, LONG])
     for kind in ["parquet", "csv"]:
         connection.execute(f"EXPORT DATABASE '{folder / kind}' (FORMAT {kind})")
         wrong += shown_by_godwit(godwit, f"IMPORT DATABASE '{folder / kind}'; {SHOWN} made ORDER BY i") != expected("")

@@ -26,7 +26,7 @@ use godwit_vector::{Bitmap, Dictionary, Flat, Native, PhysicalType, StrColumn, V
 use parking_lot::Mutex;
 
 use crate::config::BUFFER_STEP_BYTES;
-use crate::fixed_bytes::{INTERVAL_BYTES, UUID_BYTES, UUID_TEXT_BYTES, uuid_texts};
+use crate::fixed_bytes::{INTERVAL_BYTES, UUID_BYTES, UUID_TEXT_BYTES, intervals, uuid_texts};
 use crate::footer::{ColumnPart, Decoding, Stored};
 use crate::page::{Page, PageKind, PageReader, ReadWindow, RunCursor, SharedBuffer, TextCheck, ValueEncoding};
 
@@ -166,11 +166,12 @@ impl ColumnReader {
             }
             done += count;
         }
-        Ok(match parts.len() {
+        let stored = match parts.len() {
             1 => parts.remove(0),
             0 => Vector::flat(Flat::zeros(self.decoding.physical, 0), None),
             _ => concat(&parts),
-        })
+        };
+        Ok(if self.decoding.stored == Stored::Interval { intervals(&stored) } else { stored })
     }
 
     fn read_selected_part(&mut self, row: usize, count: usize, offset: usize, positions: &[u32]) -> Result<Vector> {

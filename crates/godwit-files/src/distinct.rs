@@ -16,9 +16,10 @@ use std::sync::Arc;
 use godwit_catalog::ColumnStatistics;
 use godwit_common::Result;
 use godwit_memory::BufferManager;
+use godwit_pipeline::Table;
 use godwit_types::Value;
-use godwit_vector::Vector;
 use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::{PhysicalType, Vector};
 use parquet::basic::Encoding;
 
 use crate::column::{ColumnReader, SharedDictionary};
@@ -227,6 +228,9 @@ fn sample(
     let part = &table.files()[file];
     let Some(rows) = sampled_rows(table, (file, group), place) else { return Ok(None) };
     let Some(column_of_file) = part.column(column) else { return Ok(None) };
+    if table.row_type()[column].physical == PhysicalType::Nested {
+        return Ok(None);
+    }
     let Some(part) = part.file.part(group, column_of_file, rows.clone())? else { return Ok(None) };
     let dictionary = Arc::new(SharedDictionary::default());
     let window = ReadWindow::new(memory)?;

@@ -94,7 +94,7 @@ pub(crate) enum Stored {
     FixedBytes(usize),
     /// UUIDs, which become texts.
     Uuid,
-    /// Intervals, which the reader converts.
+    /// Intervals, bytes in pages, which become Arrow's when they are read.
     Interval,
     /// Big-endian two's complement integers of this many bytes.
     FixedDecimal(usize),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_pipeline::{pick_sample, sampled_values};
-use godwit_vector::Vector;
+use godwit_pipeline::{Table, pick_sample, sampled_values};
+use godwit_vector::{PhysicalType, Vector};
 
 use crate::column::{ColumnReader, SharedDictionary};
 use crate::config::SAMPLED_BYTES_MAX;
@@ -37,8 +37,11 @@ pub(crate) fn places_of(
     vec![(file, chunk.start..pages[0].offset), (file, PageReader::bytes_of(&chunk, rows))]
 }
 
-/// Returns sampled values of a column; `None` if it isn't decoded by this crate.
+/// Returns sampled values of a column; `None` if it is nested, or isn't decoded by this crate.
 pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
+    if table.row_type()[column].physical == PhysicalType::Nested {
+        return Ok(None);
+    }
     let groups = row_groups(table);
     let rows: Vec<usize> = groups.iter().map(|&(file, group)| table.files()[file].file.row_group_rows[group]).collect();
     let window = ReadWindow::new(memory)?;

@@ -16,7 +16,7 @@ use crate::column::ColumnReader;
 use crate::config::REMOTE_MORSELS_AHEAD;
 use crate::distinct::is_dictionary_encoded;
 use crate::file::FileBytes;
-use crate::fixed_bytes::{intervals, uuids};
+use crate::fixed_bytes::uuids;
 use crate::footer::Stored;
 use crate::page::ReadWindow;
 use crate::table::ParquetTable;
@@ -250,7 +250,6 @@ impl MorselReader for ParquetReader {
         match (&mut reader.arrow, &mut reader.native, stored) {
             (Some(arrow), _, Some(Stored::Uuid)) => Ok(uuids(&arrow.read(row, rows, selected)?)),
             (Some(arrow), ..) => arrow.read(row, rows, selected),
-            (None, Some(native), Some(Stored::Interval)) => Ok(intervals(&native.read(row, rows, selected)?)),
             (None, Some(native), _) => native.read(row, rows, selected),
             (None, None, _) => unreachable!("the reader was opened"),
         }
