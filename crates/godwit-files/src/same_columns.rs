@@ -1,5 +1,6 @@
 //! Matching the columns of files that are read as one table.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use arrow_schema::Field;
@@ -16,11 +17,20 @@ pub(crate) fn same_columns(files: &[(&Path, &[Field])]) -> Result<MatchedColumns
         // Two columns of the first file may have the same name.
         let matching = if number == 0 { (0..fields.len()).collect() } else { matching_columns(files[0], *file)? };
         for (field, &column) in fields.iter_mut().zip(&matching) {
-            field.set_nullable(field.is_nullable() || file.1[column].is_nullable());
+            join(field, &file.1[column]);
         }
         places.push(matching.into_iter().map(Some).collect());
     }
     Ok((fields, places))
+}
+
+/// Makes a field also that of another file's column of the same Arrow type: nullable if one of them is, and text if one
+/// is a UUID and the other isn't.
+fn join(field: &mut Field, other: &Field) {
+    field.set_nullable(field.is_nullable() || other.is_nullable());
+    if field.metadata() != other.metadata() {
+        field.set_metadata(HashMap::new());
+    }
 }
 
 /// Returns the columns of all files by name, in any case, in order of first appearance; nullable if they are in any
@@ -33,7 +43,7 @@ pub(crate) fn united_columns(files: &[(&Path, &[Field])]) -> Result<MatchedColum
             match known {
                 None => fields.push((column.clone(), path)),
                 Some((known, _)) if known.data_type() == column.data_type() => {
-                    known.set_nullable(known.is_nullable() || column.is_nullable());
+                    join(known, column);
                 }
                 Some((known, first)) => {
                     let (name, a, b) = (column.name(), known.data_type(), column.data_type());

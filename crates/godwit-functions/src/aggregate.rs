@@ -217,6 +217,8 @@ impl Form {
                 types[number] = SqlType::BigInt;
                 (types, SqlType::list_of(any_type(first)))
             }
+            // There is no value between two clocks.
+            (Form::Between | Form::BetweenAt, [value, ..]) if *value.ty == SqlType::TimeTz => return None,
             (Form::Between, [value]) => same(continuous(value)),
             (Form::BetweenAt, [value, fraction]) => at_fraction(continuous(value), fraction),
             (Form::PickAt, [value, fraction]) => at_fraction(any_type(value), fraction),

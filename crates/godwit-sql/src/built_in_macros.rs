@@ -29,7 +29,8 @@ CREATE MACRO sum_no_overflow(number) AS sum(number);
 CREATE MACRO current_localtimestamp() AS localtimestamp;
 CREATE MACRO current_localtime() AS localtime;
 CREATE MACRO array_to_string_comma_default(list, separator := ',') AS array_to_string(list, separator);
-CREATE MACRO generate_subscripts(list, dimension) AS unnest(generate_series(1, len(list)));
+CREATE MACRO generate_subscripts(list, dimension) AS
+    unnest(CASE WHEN dimension = 1 THEN generate_series(1, len(list)) END);
 CREATE MACRO regexp_split_to_table(value, pattern) AS unnest(regexp_split_to_array(value, pattern));
 CREATE MACRO round_even(number, digits) AS
     CASE WHEN abs(number * 10 ** digits - trunc(number * 10 ** digits)) = 0.5
@@ -118,7 +119,7 @@ CREATE MACRO duckdb_columns() AS TABLE
         is_nullable = 'YES' AS is_nullable, data_type, numeric_precision, numeric_scale,
         is_generated = 'ALWAYS' AS is_generated, generation_expression
     FROM information_schema.columns;
-CREATE MACRO pragma_table_info(table_name) AS TABLE
+CREATE MACRO pragma_table_info(described) AS TABLE
     SELECT c.ordinal_position - 1 AS cid, c.column_name AS name, c.data_type AS type, c.is_nullable = 'NO' AS notnull,
         c.column_default AS dflt_value, coalesce(k.is_key, false) AS pk
     FROM information_schema.columns c
@@ -126,8 +127,14 @@ CREATE MACRO pragma_table_info(table_name) AS TABLE
             FROM information_schema.key_column_usage u
                 JOIN information_schema.table_constraints t USING (table_catalog, table_schema, table_name, constraint_name)
             WHERE t.constraint_type = 'PRIMARY KEY') k USING (table_catalog, table_schema, table_name, column_name)
-    WHERE lower(c.table_name) = lower(split_part(table_name, '.', -1))
-        AND (c.table_schema = current_schema() OR table_name LIKE '%.%') ORDER BY cid;
+    WHERE lower(c.table_name) = lower(split_part(described, '.', -1))
+        AND CASE len(string_split(described, '.'))
+            WHEN 1 THEN c.table_schema = current_schema() AND c.table_catalog IN (current_database(), 'temp')
+            WHEN 2 THEN lower(c.table_schema) = lower(split_part(described, '.', 1))
+                AND c.table_catalog = current_database()
+            ELSE lower(c.table_schema) = lower(split_part(described, '.', 2))
+                AND lower(c.table_catalog) = lower(split_part(described, '.', 1)) END
+    ORDER BY cid;
 CREATE MACRO duckdb_views() AS TABLE
     SELECT v.table_catalog AS database_name, v.table_schema AS schema_name, v.table_name AS view_name,
         t.table_comment AS comment, false AS internal, v.table_catalog = 'temp' AS temporary, c.column_count,

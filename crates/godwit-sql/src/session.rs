@@ -70,12 +70,14 @@ pub(crate) fn pragma_query(pragma: &ast::Pragma) -> Option<String> {
         ("version", PragmaValue::None) => Some("SELECT version() AS library_version".to_owned()),
         ("table_info" | "show", PragmaValue::Call(arguments)) => {
             let [argument] = &arguments[..] else { return None };
-            let parts: Vec<String> = match &argument.value.kind {
-                ExprKind::Literal(Literal::String(text)) => text.split('.').map(str::to_owned).collect(),
-                ExprKind::Column(parts) => parts.iter().map(|part| part.text.to_string()).collect(),
+            let quoted = |parts: Vec<&str>| parts.into_iter().map(quoted_text).collect::<Vec<_>>().join(".");
+            let table = match &argument.value.kind {
+                // With quotes, it is a name as statements have it.
+                ExprKind::Literal(Literal::String(text)) if text.contains('"') => text.to_string(),
+                ExprKind::Literal(Literal::String(text)) => quoted(text.split('.').collect()),
+                ExprKind::Column(parts) => quoted(parts.iter().map(|part| &*part.text).collect()),
                 _ => return None,
             };
-            let table = parts.iter().map(|part| quoted_text(part)).collect::<Vec<_>>().join(".");
             Some(match name.as_str() {
                 "show" => format!("DESCRIBE {table}"),
                 _ => format!(

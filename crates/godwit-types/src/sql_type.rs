@@ -168,6 +168,11 @@ impl SqlType {
         matches!(self, Self::Date | Self::Time | Self::TimeTz) || self.is_timestamp()
     }
 
+    /// True for types whose values lie on a line: numbers, dates, times and timestamps.
+    pub fn is_linear(&self) -> bool {
+        self.is_numeric() || self.is_timestamp() || matches!(self, Self::Date | Self::Time)
+    }
+
     /// True for lists, arrays, structs and maps.
     pub fn is_nested(&self) -> bool {
         matches!(self, Self::List(_) | Self::Array(..) | Self::Struct(_) | Self::Map(_))

@@ -48,7 +48,7 @@ impl Binder {
             return Err(misused("fill needs an ORDER BY of one key").at_span(call.name.span));
         };
         for (what, expr) in [("values", &value), ("positions", &key.expr)] {
-            if !is_linear(&expr.ty) {
+            if !expr.ty.is_linear() {
                 let error = Error::user(format!("fill takes {what} that lie on a line, not those of {}", expr.ty));
                 return Err(error.with_code(SqlState::DATATYPE_MISMATCH).at_span(expr.span));
             }
@@ -121,11 +121,6 @@ struct Points {
     partition_by: Vec<Expr>,
     order_by: Vec<SortKey>,
     span: Span,
-}
-
-/// True for types whose values lie on a line.
-fn is_linear(ty: &SqlType) -> bool {
-    ty.is_numeric() || ty.is_timestamp() || matches!(ty, SqlType::Date | SqlType::Time)
 }
 
 fn case(condition: Expr, value: Expr, otherwise: Option<Expr>) -> Expr {

@@ -109,6 +109,12 @@ impl Binder {
     /// Binds such a cast. A lenient one is NULL where it fails.
     pub(super) fn cast_in_zone(&mut self, zone: &TimeZone, expr: Expr, ty: &SqlType, lenient: bool) -> Result<Expr> {
         match (&expr.ty, ty) {
+            // Infinite moments have no time of day.
+            (SqlType::TimestampTz, SqlType::Time | SqlType::TimeTz) if lenient => {
+                let is_finite = self.call_scalar("isfinite", vec![expr.clone()], expr.span)?;
+                let value = self.cast_in_zone(zone, expr, ty, false)?;
+                Ok(Expr::new(ExprKind::Case { branches: vec![(is_finite, value)], otherwise: None }, ty.clone(), true))
+            }
             (SqlType::TimestampTz, SqlType::Varchar) => self.call_with_zone("timezone_text", zone, expr),
             (SqlType::Varchar, SqlType::TimeTz) if lenient => self.call_with_zone("try_timezone_time", zone, expr),
             (_, SqlType::TimeTz) => self.call_with_zone("timezone_time", zone, expr),

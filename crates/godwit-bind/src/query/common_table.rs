@@ -86,6 +86,13 @@ impl Binder {
         Ok(CommonTable { name, columns, rows: CommonRows::Shared(self.plan.add_shared(shared)) })
     }
 
+    /// Returns whether a name is that of a visible common table expression.
+    pub(super) fn is_common_table(&self, name: &ast::ObjectName) -> bool {
+        let is_it =
+            |own: &ast::Ident| self.common_tables.iter().any(|known| known.name.eq_ignore_ascii_case(&own.text));
+        name.single().is_some_and(is_it)
+    }
+
     /// Returns the number of visible common table expressions, for [`Self::forget_common_tables`].
     pub(super) fn common_tables_in_sight(&self) -> usize {
         self.common_tables.len()

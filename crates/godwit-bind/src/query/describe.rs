@@ -18,7 +18,7 @@ impl Binder {
         let nullable = self.plan.nullable_columns(described.node);
         let rules = match &describe.target {
             DescribeTarget::Table(factor) => match &factor.kind {
-                TableFactorKind::Table(name) => {
+                TableFactorKind::Table(name) if factor.alias.is_none() && !self.is_common_table(name) => {
                     let parts: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
                     self.environment.column_rules(&parts)
                 }

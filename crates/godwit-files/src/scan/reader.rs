@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::Stage;
@@ -165,11 +166,10 @@ impl ParquetReader {
                 reader.arrow = None;
             }
             // The Arrow reader would leave the months out.
-            None if file.file.columns[file_column].decoding.is_some_and(|known| known.stored == Stored::Interval) => {
+            None if has_intervals(file.file.columns[file_column].field.data_type()) => {
                 let name = file.file.columns[file_column].field.name();
-                return Err(Error::unsupported(format!(
-                    "the column {name}: intervals in an encoding other than PLAIN"
-                )));
+                let message = format!("the column {name}: intervals within other values, or in an unusual encoding");
+                return Err(Error::unsupported(message));
             }
             None => {
                 let chunk_rows = self.query.settings.chunk_rows;
@@ -181,6 +181,18 @@ impl ParquetReader {
         }
         reader.morsel = Some(self.morsel);
         Ok(())
+    }
+}
+
+fn has_intervals(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Interval(_) => true,
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => has_intervals(field.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_intervals(field.data_type())),
+        _ => false,
     }
 }
 

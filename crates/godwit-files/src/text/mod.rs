@@ -45,7 +45,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::{CopyOption, TableDefinition, TableStatistics};
-use godwit_common::{Result, without_secrets};
+use godwit_common::{Error, Result, without_secrets};
 use godwit_io::Files;
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::{QueryContext, Scan, ScanRequest, Source, Table, TableHandle};
@@ -163,6 +163,10 @@ impl TextTable {
         let mut fields = shapes.fields;
         for column in &file_columns {
             fields.push(field_of(&column.name, &column.ty, true)?);
+        }
+        let is_there = |name: &String| fields.iter().any(|field| field.name().to_lowercase() == **name);
+        if let Some(name) = options.force_not_null.iter().find(|name| !is_there(name)) {
+            return Err(Error::user(format!("force_not_null names {name}, which is no column of the file")));
         }
         let types = fields.iter().map(|field| ColumnType::new(field.data_type().clone(), true));
         let table = Self {

@@ -152,7 +152,8 @@ impl<'a> Fields<'a> {
         let mut texts = TextColumn::default();
         for &record in records {
             match self.get(record as usize) {
-                Some(field) => texts.push(field, self.nulls, false),
+                // What is left isn't NULL, though its text may be one that is elsewhere.
+                Some(field) => texts.push(field, Nulls::default(), false),
                 None => texts.push_null(),
             }
         }

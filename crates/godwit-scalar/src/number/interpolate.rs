@@ -25,16 +25,11 @@ pub(super) fn functions() -> Vec<Function> {
 
 fn interpolate(arguments: &[ArgumentType<'_>]) -> Option<std::result::Result<Form, NoFunction>> {
     let [at, from, from_value, to, to_value] = arguments else { return None };
-    let position = common_type(&common_type(at.ty, from.ty)?, to.ty).filter(is_linear)?;
-    let value = common_type(from_value.ty, to_value.ty).filter(is_linear)?;
+    let position = common_type(&common_type(at.ty, from.ty)?, to.ty).filter(SqlType::is_linear)?;
+    let value = common_type(from_value.ty, to_value.ty).filter(SqlType::is_linear)?;
     let kernel = Arc::new(Interpolate { position: position.clone(), value: value.clone() });
     let types = vec![position.clone(), position.clone(), value.clone(), position, value.clone()];
     Some(Ok(Form { may_be_null: true, ..Form::strict(types, value, false, true, kernel) }))
-}
-
-/// True for types whose values lie on a line.
-fn is_linear(ty: &SqlType) -> bool {
-    ty.is_numeric() || ty.is_timestamp() || matches!(ty, SqlType::Date | SqlType::Time)
 }
 
 struct Interpolate {
@@ -82,7 +77,8 @@ fn between(from: &Value, to: &Value, share: f64, ty: &SqlType) -> Option<Value> 
     let way = difference(to, from) * share;
     let inside = match (0.0..=1.0).contains(&share) {
         true => from.checked_add(way.trunc() as i128)?,
-        false => (from as f64 + way).round() as i128,
+        // A cast of what no 128 bits hold gives their limits, and the sum an overflow.
+        false => from.checked_add(way.round() as i128)?,
     };
     Value::of_integer(inside, ty).filter(|value| is_in_range(value, ty))
 }

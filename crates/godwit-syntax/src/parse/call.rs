@@ -7,7 +7,8 @@ use crate::ast::{Argument, Call, Expr, ExprKind, NullTreatment, ObjectName, Over
 use crate::keyword::Keyword as K;
 use crate::lex::Symbol;
 
-/// Functions whose arguments after the first may be lambdas that begin with a constant.
+/// Functions whose arguments after the first may be lambdas that begin with a constant: those of `godwit-functions`, in
+/// `lambda.rs`.
 const TAKE_LAMBDAS: [&str; 11] = [
     "list_transform",
     "array_transform",

@@ -508,7 +508,9 @@ impl Parser<'_> {
     /// a JSON value, but for arguments of functions that take lambdas.
     pub(super) fn lambda_parameters(&mut self, takes_lambda: bool) -> Result<Option<Vec<Ident>>> {
         let is_arrow = self.is_name_at(0) && self.symbol_at(1) == Some(Symbol::Arrow);
-        if is_arrow && !takes_lambda && matches!(self.kind_at(2), TokenKind::String | TokenKind::Number) {
+        let is_key = matches!(self.kind_at(2), TokenKind::String | TokenKind::Number | TokenKind::Parameter)
+            || self.symbol_at(2) == Some(Symbol::Minus) && self.kind_at(3) == TokenKind::Number;
+        if is_arrow && !takes_lambda && is_key {
             return Ok(None);
         }
         if is_arrow {
