@@ -184,6 +184,13 @@ impl Error {
         self
     }
 
+    /// Replaces the position, which is one in a text that the user hasn't written.
+    #[must_use]
+    pub fn only_at_span(mut self, span: Span) -> Self {
+        (self.0.position, self.0.span) = (None, None);
+        self.at_span(span)
+    }
+
     /// Sets the SQLSTATE code.
     #[must_use]
     pub fn with_code(mut self, code: SqlState) -> Self {

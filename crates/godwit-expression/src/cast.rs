@@ -47,7 +47,7 @@ fn is_binary(logical: &DataType) -> bool {
 /// Returns the NULL of a type.
 pub(crate) fn null_literal(logical: &DataType) -> Result<Expression> {
     let output = ColumnType::new(logical.clone(), true)?;
-    let vector = crate::expression::nulls(output.physical, logical, 1);
+    let vector = Vector::null_of(&output, 1);
     Ok(Expression::new(Operation::Literal(Literal::of_vector(&vector)), Vec::new(), output))
 }
 

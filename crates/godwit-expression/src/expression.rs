@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_schema::DataType;
 use godwit_common::{ErrorKind, Result, Span};
 use godwit_scalar::Work;
 use godwit_types::{SqlType, Value};
@@ -373,17 +372,6 @@ pub(crate) fn empty(output: &ColumnType) -> Vector {
         physical => Flat::zeros(physical, 0),
     };
     Vector::flat(flat, None)
-}
-
-/// Returns NULL in every row.
-pub(crate) fn nulls(physical: PhysicalType, logical: &DataType, rows: usize) -> Vector {
-    match physical {
-        PhysicalType::Nested => {
-            let value = Flat::Nested(arrow_array::new_null_array(logical, 1));
-            Literal { value, is_null: true }.vector(rows)
-        }
-        physical => Vector::null(physical, rows),
-    }
 }
 
 /// Evaluates the arguments, then the kernel: on a single row if all arguments are constant.

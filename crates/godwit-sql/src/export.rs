@@ -175,13 +175,7 @@ fn rules_of(table: &TableDefinition) -> TableRules {
 }
 
 fn has_intervals(ty: &SqlType) -> bool {
-    match ty {
-        SqlType::Interval => true,
-        SqlType::List(element) | SqlType::Array(element, _) => has_intervals(element),
-        SqlType::Struct(fields) => fields.iter().any(|field| has_intervals(&field.ty)),
-        SqlType::Map(entry) => has_intervals(&entry.0) || has_intervals(&entry.1),
-        _ => false,
-    }
+    ty.has_part(&|part| *part == SqlType::Interval)
 }
 
 /// Returns the tables of a database, each after those that it refers to.

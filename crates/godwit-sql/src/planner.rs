@@ -234,14 +234,10 @@ impl Planner {
             Tree::AlterTable(alter) => self.alter_table(alter),
             Tree::Set(set) => self.set(set, parsed),
             Tree::Pragma(pragma) => match pragma_query(pragma) {
-                Some(sql) => match self.plan_query(&sql) {
-                    Ok(plan) => Ok(Statement::Query(QueryStatement::Rows { plan })),
-                    // Its place would be one in the query.
-                    Err(error) => Err(Error::new(error.kind(), error.message())
-                        .with_code(error.code())
-                        .with_hint(error.hint().unwrap_or("see docs/sql.md"))
-                        .at_span(pragma.span)),
-                },
+                Some(sql) => {
+                    let plan = self.plan_query(&sql).map_err(|error| error.only_at_span(pragma.span))?;
+                    Ok(Statement::Query(QueryStatement::Rows { plan }))
+                }
                 None => pragma_setting(pragma, parsed),
             },
             Tree::Reset(reset) => reset_setting(reset),

@@ -98,13 +98,8 @@ fn user_of(catalog: &Catalog, enumeration: &str) -> Option<(String, String)> {
 }
 
 fn has(ty: &SqlType, enumeration: &str) -> bool {
-    match ty {
-        SqlType::Enum(definition) => definition.name.eq_ignore_ascii_case(enumeration),
-        SqlType::List(element) | SqlType::Array(element, _) => has(element, enumeration),
-        SqlType::Struct(fields) => fields.iter().any(|field| has(&field.ty, enumeration)),
-        SqlType::Map(entry) => has(&entry.0, enumeration) || has(&entry.1, enumeration),
-        _ => false,
-    }
+    let is_it = |part: &SqlType| matches!(part, SqlType::Enum(known) if known.name.eq_ignore_ascii_case(enumeration));
+    ty.has_part(&is_it)
 }
 
 /// Returns a type of the catalog. An ENUM has its full name.

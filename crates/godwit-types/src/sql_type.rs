@@ -178,6 +178,17 @@ impl SqlType {
         matches!(self, Self::List(_) | Self::Array(..) | Self::Struct(_) | Self::Map(_))
     }
 
+    /// True if the type, or that of some part of its values, is such a type.
+    pub fn has_part(&self, is_it: &dyn Fn(&SqlType) -> bool) -> bool {
+        is_it(self)
+            || match self {
+                Self::List(element) | Self::Array(element, _) => element.has_part(is_it),
+                Self::Struct(fields) => fields.iter().any(|field| field.ty.has_part(is_it)),
+                Self::Map(entry) => entry.0.has_part(is_it) || entry.1.has_part(is_it),
+                _ => false,
+            }
+    }
+
     /// The element type of a list or array.
     pub fn element(&self) -> Option<&SqlType> {
         match self {

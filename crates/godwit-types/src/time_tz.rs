@@ -10,27 +10,28 @@ use crate::interval::time_add;
 
 /// Bits of an offset.
 const OFFSET_BITS: u32 = 17;
-/// Greatest distance from UTC, in seconds: 15:59:59.
-const OFFSET_SECONDS_MAX: i64 = 16 * 3_600 - 1;
 
 /// A value of TIME WITH TIME ZONE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeTz(i64);
 
 impl TimeTz {
+    /// Greatest distance of a clock from UTC, in seconds: 15:59:59.
+    pub const OFFSET_SECONDS_MAX: i64 = 16 * 3_600 - 1;
+
     /// Returns the time at which a clock, `offset_seconds` ahead of UTC, shows this many microseconds since midnight;
     /// `None` if that isn't within a day, or the clock is further than 15:59:59 from UTC.
     pub fn new(local_micros: i64, offset_seconds: i64) -> Option<Self> {
-        let is_valid = (0..MICROS_PER_DAY).contains(&local_micros) && offset_seconds.abs() <= OFFSET_SECONDS_MAX;
+        let is_valid = (0..MICROS_PER_DAY).contains(&local_micros) && offset_seconds.abs() <= Self::OFFSET_SECONDS_MAX;
         let utc = local_micros - offset_seconds * MICROS_PER_SECOND;
-        is_valid.then_some(Self((utc << OFFSET_BITS) | (OFFSET_SECONDS_MAX - offset_seconds)))
+        is_valid.then_some(Self((utc << OFFSET_BITS) | (Self::OFFSET_SECONDS_MAX - offset_seconds)))
     }
 
     /// Returns the value that an integer represents; `None` if there is none.
     pub fn from_bits(bits: i64) -> Option<Self> {
         let value = Self(bits);
-        let is_valid = value.offset_seconds() >= -OFFSET_SECONDS_MAX
-            && (0..MICROS_PER_DAY).contains(&(value.utc_micros() + value.offset_seconds() * MICROS_PER_SECOND));
+        let is_valid =
+            value.offset_seconds() >= -Self::OFFSET_SECONDS_MAX && (0..MICROS_PER_DAY).contains(&value.local_micros());
         is_valid.then_some(value)
     }
 
@@ -46,7 +47,7 @@ impl TimeTz {
 
     /// Seconds that its clock is ahead of UTC.
     pub fn offset_seconds(self) -> i64 {
-        OFFSET_SECONDS_MAX - (self.0 & ((1 << OFFSET_BITS) - 1))
+        Self::OFFSET_SECONDS_MAX - (self.0 & ((1 << OFFSET_BITS) - 1))
     }
 
     /// Returns the same time, as another clock shows it; `None` if that is too far from UTC.
@@ -86,7 +87,8 @@ mod tests {
     fn other_integers_stand_for_nothing() {
         assert_eq!(TimeTz::new(MICROS_PER_DAY, 0), None);
         assert_eq!(TimeTz::new(0, 16 * 3_600), None);
-        for bits in [i64::MIN, i64::MAX, -1, (1 << OFFSET_BITS) - 1, MICROS_PER_DAY << OFFSET_BITS | OFFSET_SECONDS_MAX]
+        for bits in
+            [i64::MIN, i64::MAX, -1, (1 << OFFSET_BITS) - 1, MICROS_PER_DAY << OFFSET_BITS | TimeTz::OFFSET_SECONDS_MAX]
         {
             assert_eq!(TimeTz::from_bits(bits), None, "{bits}");
         }

@@ -53,9 +53,10 @@ impl TimeZone {
     /// Returns the zone whose clocks are always this much ahead of UTC: up to 15:59:59, without months and days.
     pub fn ahead_by(interval: Interval) -> Result<Self> {
         let Interval { months, days, micros } = interval;
-        let seconds = i32::try_from(micros / MICROS_PER_SECOND).ok().filter(|seconds| seconds.abs() < 16 * 3_600);
-        let offset =
-            seconds.filter(|_| months == 0 && days == 0).and_then(|seconds| Offset::from_seconds(seconds).ok());
+        let seconds = micros / MICROS_PER_SECOND;
+        let is_valid = months == 0 && days == 0 && seconds.unsigned_abs() <= TimeTz::OFFSET_SECONDS_MAX.unsigned_abs();
+        let seconds = i32::try_from(seconds).ok().filter(|_| is_valid);
+        let offset = seconds.and_then(|seconds| Offset::from_seconds(seconds).ok());
         offset.map(|offset| Self(tz::TimeZone::fixed(offset))).ok_or_else(|| {
             Error::user("a time zone is less than 16 hours from UTC, without months and days")
                 .with_code(SqlState::INVALID_PARAMETER_VALUE)
@@ -129,16 +130,11 @@ impl TimeZone {
                 let local = self.local(*moment).ok_or_else(|| out_of_range(to))?;
                 cast_value(&Value::Timestamp(local), &SqlType::Timestamp, to)
             }
-            (Value::Timestamp(moment), SqlType::TimestampTz, SqlType::TimeTz) => {
-                let offset = self.offset_at(*moment);
-                match finite_timestamp(*moment).map(|moment| moment.rem_euclid(MICROS_PER_DAY)) {
-                    Some(micros) => at_offset(TimeTz::new(micros, 0), offset),
-                    None => Err(out_of_range(to)),
-                }
-            }
-            (Value::Time(micros), _, SqlType::TimeTz) => {
-                TimeTz::new(*micros, self.offset_now()).map(Value::TimeTz).ok_or_else(|| out_of_range(to))
-            }
+            (Value::Timestamp(moment), SqlType::TimestampTz, SqlType::TimeTz) => match cast_value(value, from, to)? {
+                Value::TimeTz(utc) => zoned_time(utc.at_offset(self.offset_at(*moment))),
+                null => Ok(null),
+            },
+            (Value::Time(micros), _, SqlType::TimeTz) => zoned_time(TimeTz::new(*micros, self.offset_now())),
             (Value::Text(text), _, SqlType::TimeTz) => parse_time_tz(text, self),
             (Value::Text(text), _, SqlType::TimestampTz) => parse_moment(text, self),
             (_, _, SqlType::TimestampTz) if is_local(from) => match cast_value(value, from, &SqlType::Timestamp)? {
@@ -150,8 +146,8 @@ impl TimeZone {
     }
 }
 
-fn at_offset(time: Option<TimeTz>, offset_seconds: i64) -> Result<Value> {
-    let time = time.and_then(|time| time.at_offset(offset_seconds));
+/// Returns a time as a value; an error if there is none.
+fn zoned_time(time: Option<TimeTz>) -> Result<Value> {
     time.map(Value::TimeTz).ok_or_else(|| out_of_range(&SqlType::TimeTz))
 }
 

@@ -89,8 +89,8 @@ impl Value {
     }
 
     /// Returns the integer that represents it in vectors: 0 or 1 of a boolean, digits of a decimal, position of a
-    /// label, days of a date, ticks of a time, bits of one with a zone. `None` for NULL and for values that aren't represented
-    /// by an integer.
+    /// label, days of a date, ticks of a time, bits of one with a zone. `None` for NULL and for values that aren't
+    /// represented by an integer.
     pub fn as_integer(&self) -> Option<i128> {
         match *self {
             Value::Boolean(value) => Some(value.into()),

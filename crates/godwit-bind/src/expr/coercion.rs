@@ -256,13 +256,7 @@ pub(super) fn closed(ty: &SqlType) -> SqlType {
 
 /// Whether casts of the type's values depend on a time zone.
 fn mentions_zone(ty: &SqlType) -> bool {
-    match ty {
-        SqlType::TimestampTz | SqlType::TimeTz => true,
-        SqlType::List(element) | SqlType::Array(element, _) => mentions_zone(element),
-        SqlType::Struct(fields) => fields.iter().any(|field| mentions_zone(&field.ty)),
-        SqlType::Map(entry) => mentions_zone(&entry.0) || mentions_zone(&entry.1),
-        _ => false,
-    }
+    ty.has_part(&|part| matches!(part, SqlType::TimestampTz | SqlType::TimeTz))
 }
 
 /// Whether a JSON value becomes a value of the type by way of its text.

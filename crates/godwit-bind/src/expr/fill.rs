@@ -36,9 +36,7 @@ impl Binder {
         }
         let mut within = inside(cx);
         let args = self.call_arguments(call, FILL, &mut within)?;
-        let environment = self.environment.clone();
-        let found = self.with_argument_types(&args, |types| environment.functions().window(FILL, types));
-        let found = found.map_err(|error| self.no_function(FILL, &args, &error, call.name.span))?;
+        let found = self.window_function(FILL, &args, call.name.span)?;
         let mut args = self.cast_arguments(args, &found.argument_types)?;
         let value = args.pop().expect("fill takes one argument");
         let order = if call.order_by.is_empty() { window.order_by } else { &call.order_by };
@@ -101,10 +99,8 @@ impl Binder {
     }
 
     /// Makes a call that skips NULLs.
-    fn over_points(&mut self, name: &str, args: Vec<Expr>, points: &Points) -> Result<WindowCall> {
-        let environment = self.environment.clone();
-        let found = self.with_argument_types(&args, |types| environment.functions().window(name, types));
-        let found = found.map_err(|error| self.no_function(name, &args, &error, points.span))?;
+    fn over_points(&self, name: &str, args: Vec<Expr>, points: &Points) -> Result<WindowCall> {
+        let found = self.window_function(name, &args, points.span)?;
         let function = WindowTarget::Window(found.function);
         Ok(WindowCall {
             args,

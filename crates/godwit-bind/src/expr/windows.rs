@@ -6,7 +6,8 @@
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{
-    Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameUnits, FunctionKind, SortKey, WindowCall, WindowTarget,
+    Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameUnits, FunctionKind, SortKey, WindowCall, WindowMatch,
+    WindowTarget,
 };
 use godwit_syntax::ast::{self, NullTreatment, Over};
 use godwit_types::{SqlType, Value, cast_value, common_type};
@@ -139,11 +140,16 @@ impl Binder {
         }
         refuse_aggregation(name, call)?;
         let args = self.call_arguments(call, name, cx)?;
-        let environment = self.environment.clone();
-        let found = self.with_argument_types(&args, |types| environment.functions().window(name, types));
-        let found = found.map_err(|error| self.no_function(name, &args, &error, call.name.span))?;
+        let found = self.window_function(name, &args, call.name.span)?;
         let args = self.cast_arguments(args, &found.argument_types)?;
         Ok(of(WindowTarget::Window(found.function), args, found.ty, found.nullable))
+    }
+
+    /// Returns the window function that takes these arguments.
+    pub(super) fn window_function(&self, name: &str, args: &[Expr], span: Span) -> Result<WindowMatch> {
+        let functions = self.environment.functions();
+        let found = self.with_argument_types(args, |types| functions.window(name, types));
+        found.map_err(|error| self.no_function(name, args, &error, span))
     }
 
     /// Binds an explicit frame. If the type of RANGE distances differs from that of the key, both get the common one.

@@ -15,6 +15,7 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::Type;
 
 use super::Columns;
+use crate::fixed_bytes::UUID_BYTES;
 use crate::footer::ParquetFile;
 use crate::resolver::FileResolver;
 
@@ -225,7 +226,7 @@ fn bytes(stored: &[u8], ty: Option<&SqlType>) -> (Value, SqlType) {
             extended[16 - stored.len()..].copy_from_slice(stored);
             (Value::Integer(i128::from_be_bytes(extended)), ty.clone())
         }
-        (Some(ty @ SqlType::Uuid), _) if stored.len() == 16 => {
+        (Some(ty @ SqlType::Uuid), _) if stored.len() == UUID_BYTES => {
             let value = stored.iter().fold(0, |value, &byte| value << 8 | u128::from(byte));
             (Value::Uuid(value), ty.clone())
         }

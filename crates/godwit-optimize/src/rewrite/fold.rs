@@ -103,13 +103,7 @@ pub(crate) fn depends_on_time_zone(from: &SqlType, to: &SqlType) -> bool {
 }
 
 fn has_time_zone(ty: &SqlType) -> bool {
-    match ty {
-        SqlType::TimestampTz => true,
-        SqlType::List(element) | SqlType::Array(element, _) => has_time_zone(element),
-        SqlType::Struct(fields) => fields.iter().any(|field| has_time_zone(&field.ty)),
-        SqlType::Map(entry) => has_time_zone(&entry.0) || has_time_zone(&entry.1),
-        _ => false,
-    }
+    ty.has_part(&|part| *part == SqlType::TimestampTz)
 }
 
 fn negate(value: &Value, ty: &SqlType) -> Option<Value> {

@@ -127,7 +127,7 @@ fn zoned_makers() -> Vec<Function> {
 
 /// Returns microseconds since midnight 15:59:59 west of UTC above the seconds from there.
 fn duckdb_order(time: ZonedTime) -> u64 {
-    let behind = 16 * 3_600 - 1 - time.offset_seconds();
+    let behind = ZonedTime::OFFSET_SECONDS_MAX - time.offset_seconds();
     let micros = time.local_micros() + behind * MICROS_PER_SECOND;
     (micros.unsigned_abs() << 24) | behind.unsigned_abs()
 }

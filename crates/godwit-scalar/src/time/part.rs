@@ -227,6 +227,13 @@ impl Part {
         }
     }
 
+    fn double_of_zoned_time(self, time: ZonedTime) -> f64 {
+        match self {
+            Self::Epoch => self.double_of(Moment { days: 0, micros: time.local_micros() }),
+            whole => whole.of_zoned_time(time) as f64,
+        }
+    }
+
     /// Returns an integer field of an interval, if it has it.
     fn of_interval(self, interval: Interval) -> Option<i64> {
         let (months, days, micros) = (i64::from(interval.months), i64::from(interval.days), interval.micros);
@@ -296,7 +303,7 @@ fn form_of(part: Part, ty: &SqlType) -> Option<Form> {
         SqlType::TimestampTz => zoned(&each!(Timestamp, Moment::of_finite_timestamp)),
         SqlType::Time if part.is_of_time() => each!(Time, |micros| Some(Moment { days: 0, micros })),
         SqlType::TimeTz if part == Part::Epoch => scalar::<(TimeTz,), f64, _>(|(bits,)| {
-            ZonedTime::from_bits(bits).map(|time| time.local_micros() as f64 / MICROS_PER_SECOND as f64)
+            ZonedTime::from_bits(bits).map(|time| Part::Epoch.double_of_zoned_time(time))
         }),
         SqlType::TimeTz if part.is_of_zoned_time() => {
             scalar::<(TimeTz,), i64, _>(move |(bits,)| ZonedTime::from_bits(bits).map(|time| part.of_zoned_time(time)))
@@ -350,11 +357,8 @@ fn any_part(ty: &SqlType) -> Form {
             _ => Err(missing_field(name, &SqlType::Time)),
         }),
         SqlType::TimeTz => scalar::<(Text, TimeTz), f64, _>(|(name, bits)| match Part::named(name)? {
-            Part::Epoch => {
-                Ok(ZonedTime::from_bits(bits).map(|time| time.local_micros() as f64 / MICROS_PER_SECOND as f64))
-            }
             part if part.is_of_zoned_time() => {
-                Ok(ZonedTime::from_bits(bits).map(|time| part.of_zoned_time(time) as f64))
+                Ok(ZonedTime::from_bits(bits).map(|time| part.double_of_zoned_time(time)))
             }
             _ => Err(missing_field(name, &SqlType::TimeTz)),
         }),

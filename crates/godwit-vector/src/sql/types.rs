@@ -1,8 +1,8 @@
 //! SQL's types as Arrow types.
 //!
-//! Arrow has fewer types than SQL: HUGEINT becomes a decimal of 38 digits, UUID, JSON and BIT become text, labels of an
-//! ENUM their positions, TIME WITH TIME ZONE integers. The round trip may thus end at another type; whoever needs SQL's type keeps it, as the plan
-//! does. Columns of tables are Arrow fields, and keep it in the field's metadata ([`field_of`], [`type_of_field`]).
+//! Arrow has fewer types than SQL: HUGEINT becomes a decimal of 38 digits, UUID, JSON and BIT become text, a label of an
+//! ENUM becomes its position, and a TIME WITH TIME ZONE an integer. The round trip may thus end at another type;
+//! whoever needs SQL's type keeps it, as the plan does. Columns of tables are Arrow fields, and keep it in the field's metadata ([`field_of`], [`type_of_field`]).
 //!
 //! | SQL | Arrow |
 //! |---|---|
