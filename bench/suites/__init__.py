@@ -2,7 +2,21 @@
 
 from collections.abc import Callable
 
-from suites import aggregation, cliff, concurrency, functions, heavy, jcch, job_like, join, pipeline, skew, tpcds, tpch
+from suites import (
+    aggregation,
+    approximate,
+    cliff,
+    concurrency,
+    functions,
+    heavy,
+    jcch,
+    job_like,
+    join,
+    pipeline,
+    skew,
+    tpcds,
+    tpch,
+)
 from suites.base import Options, Panel, Suite
 
 SUITES: dict[str, Callable[[Options], Suite]] = {
@@ -16,6 +30,7 @@ SUITES: dict[str, Callable[[Options], Suite]] = {
     "skew": skew.suite,
     "jcch": jcch.suite,
     "functions": functions.suite,
+    "approximate": approximate.suite,
     "heavy": heavy.suite,
     "tpcds": tpcds.suite,
 }

@@ -99,6 +99,11 @@ impl SqlState {
     /// A bug.
     pub const INTERNAL_ERROR: SqlState = SqlState("XX000");
 
+    /// Returns true for errors about a value.
+    pub fn is_data_exception(self) -> bool {
+        self.0.starts_with("22")
+    }
+
     /// Returns the code for errors of which only the kind is known.
     pub fn of_kind(kind: ErrorKind) -> Self {
         match kind {

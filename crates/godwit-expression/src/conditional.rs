@@ -3,11 +3,12 @@
 //! An argument that can fail sees only the rows that reach it. One that can't fail sees all rows if most of them reach
 //! it, because dense loops are faster than gathering, and otherwise only those rows.
 
-use godwit_common::Result;
+use godwit_common::{ErrorKind, Result};
 use godwit_vector::kernels::boolean;
+use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::kernels::scatter::Scatter;
 use godwit_vector::kernels::select::{select_bits, select_not_true};
-use godwit_vector::{PhysicalType, Vector};
+use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, Vector};
 
 use crate::Expression;
 use crate::batch::Batch;
@@ -131,6 +132,33 @@ pub(crate) fn evaluate_coalesce(arguments: &[Expression], batch: &Batch<'_>, phy
         left = nulls.iter().map(|&row| left[row as usize]).collect();
     }
     Ok(scatter.finish())
+}
+
+/// Returns the values of the argument, NULL in rows for which it is an error. A batch with an error is evaluated again
+/// by halves, which finds `n` such rows in `n` log(rows) evaluations.
+pub(crate) fn evaluate_try(argument: &Expression, batch: &Batch<'_>) -> Result<Vector> {
+    match argument.evaluate_batch(batch) {
+        Err(error) if error.kind() == ErrorKind::User && batch.rows() == 1 => Ok(no_value(argument.output())),
+        Err(error) if error.kind() == ErrorKind::User => {
+            let rows: Vec<u32> = (0..batch.rows() as u32).collect();
+            let (first, second) = rows.split_at(rows.len() / 2);
+            let first = evaluate_try(argument, &batch.select(first))?;
+            let second = evaluate_try(argument, &batch.select(second))?;
+            Ok(concatenated(&[first, second]))
+        }
+        evaluated => evaluated,
+    }
+}
+
+/// Returns a NULL of a type.
+fn no_value(output: &ColumnType) -> Vector {
+    match output.physical {
+        PhysicalType::Nested => {
+            let validity = Some(Bitmap::filled(1, false));
+            Vector::flat(Flat::Nested(arrow_array::new_null_array(&output.logical, 1)), validity)
+        }
+        physical => Vector::null(physical, 1),
+    }
 }
 
 /// Puts the values of `value` at `rows` of the batch into the result.

@@ -63,6 +63,8 @@ pub(crate) enum Operation {
     Case,
     /// The first argument that isn't NULL.
     Coalesce,
+    /// The argument; NULL in rows for which it is an error.
+    Try,
     /// The argument, over one column, once per dictionary entry if the column is a dictionary.
     PerEntry(Arc<EntryCache>),
 }
@@ -131,7 +133,10 @@ impl Expression {
         columns.dedup();
         locals.sort_unstable();
         locals.dedup();
-        let can_fail = kernel.as_ref().is_some_and(|kernel| kernel.can_fail()) || arguments.iter().any(Self::can_fail);
+        let can_fail = match operation {
+            Operation::Try => false,
+            _ => kernel.as_ref().is_some_and(|kernel| kernel.can_fail()) || arguments.iter().any(Self::can_fail),
+        };
         let volatile =
             kernel.as_ref().is_some_and(|kernel| kernel.is_volatile()) || arguments.iter().any(|a| a.0.volatile);
         let span = Span::NONE;
@@ -335,6 +340,7 @@ impl Expression {
             Operation::Or => conditional::evaluate_or(&self.0.arguments, batch),
             Operation::Case => conditional::evaluate_case(&self.0.arguments, batch, self.0.output.physical),
             Operation::Coalesce => conditional::evaluate_coalesce(&self.0.arguments, batch, self.0.output.physical),
+            Operation::Try => conditional::evaluate_try(&self.0.arguments[0], batch),
             Operation::PerEntry(cache) => cache.evaluate(&self.0.arguments[0], batch),
         }
     }
@@ -356,6 +362,7 @@ impl std::fmt::Debug for Expression {
             Operation::Or => "or",
             Operation::Case => "case",
             Operation::Coalesce => "coalesce",
+            Operation::Try => "try",
             Operation::PerEntry(_) => "per_entry",
         };
         f.debug_tuple(name).field(&self.0.arguments).finish()

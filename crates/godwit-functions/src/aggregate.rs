@@ -4,7 +4,7 @@
 //! count(*)                                     count()
 //! min(x, n), arg_min(x, y, n)                  min_n(x, n), arg_min_n(x, y, n): lists of the n best
 //! quantile_cont(f) WITHIN GROUP (ORDER BY x)   quantile_cont(x, f): the key is the value that it is about
-//! approx_count_distinct(x)                     counts exactly, which is near enough
+//! approx_count_distinct(x)                     by a sketch if there are few groups, else exactly
 //! ```
 
 use std::sync::Arc;

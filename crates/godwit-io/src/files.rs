@@ -3,7 +3,7 @@
 //! ```text
 //!   COPY, EXPORT, scans, globs ──► Files ─┬─ open ───► Input: a file, read at any place; or a stream, read once
 //!                                         ├─ create ─► NewFile: write … commit; whole under its name, or never there
-//!                                         └─ metadata, entries, create_folder
+//!                                         └─ metadata, entries, create_folder, remove_file
 //!                                           ├─ DiskSystem      real files
 //!                                           ├─ SimulatedDisk   in memory; fails, and loses what wasn't synced
 //!                                           └─ ReadFaults      real files, some reads of which fail
@@ -61,6 +61,14 @@ pub trait Files: fmt::Debug + Send + Sync {
 
     /// Creates a folder and its missing parents.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes a local file; objects of a store aren't removed.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+
+    /// Returns true if the last part of a path is a symbolic link.
+    fn is_link(&self, _path: &Path) -> bool {
+        false
+    }
 
     /// Returns true if URLs of this scheme are supported.
     fn reaches(&self, _scheme: &str) -> bool {

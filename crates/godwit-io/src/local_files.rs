@@ -78,6 +78,14 @@ impl Files for DiskSystem {
     fn create_folder(&self, path: &Path) -> io::Result<()> {
         fs::create_dir_all(path)
     }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        path.is_symlink()
+    }
 }
 
 fn metadata_of(found: &fs::Metadata) -> FileMetadata {

@@ -99,6 +99,14 @@ impl Files for ReadFaults {
     fn create_folder(&self, path: &Path) -> io::Result<()> {
         DiskSystem.create_folder(path)
     }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        DiskSystem.remove_file(path)
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        DiskSystem.is_link(path)
+    }
 }
 
 #[derive(Debug)]

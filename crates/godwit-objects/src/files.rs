@@ -297,6 +297,17 @@ impl Files for ObjectFiles {
         }
     }
 
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        match self.place(path) {
+            None => self.0.local.remove_file(path),
+            Some(_) => Err(io::Error::new(io::ErrorKind::Unsupported, "objects of a store aren't removed")),
+        }
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        self.place(path).is_none() && self.0.local.is_link(path)
+    }
+
     fn reaches(&self, scheme: &str) -> bool {
         StoreKind::of_scheme(scheme).is_some()
     }

@@ -102,6 +102,14 @@ impl Files for View {
         self.files.create_folder(path)
     }
 
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.files.remove_file(path)
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        self.files.is_link(path)
+    }
+
     fn reaches(&self, scheme: &str) -> bool {
         self.files.reaches(scheme)
     }

@@ -62,6 +62,8 @@ pub enum ExprKind {
     },
     /// The first value that isn't NULL; later ones aren't evaluated.
     Coalesce(Vec<Expr>),
+    /// The value, or NULL in rows for which computing it is an error of the user's.
+    Try(Box<Expr>),
     /// Whether the value is equal to one of these, with the NULL semantics of `=`. All have the same type.
     InList(Box<Expr>, Vec<Expr>),
     /// Whether the string matches the pattern.

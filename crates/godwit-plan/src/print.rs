@@ -331,6 +331,7 @@ impl Display for Shown<'_> {
             ExprKind::Not(input) => write!(f, "(NOT {})", self.part(input)),
             ExprKind::IsNull(input) => write!(f, "({} IS NULL)", self.part(input)),
             ExprKind::Arithmetic(op, a, b) => write!(f, "({} {} {})", self.part(a), op.symbol(), self.part(b)),
+            ExprKind::Try(input) => write!(f, "try({})", self.part(input)),
             ExprKind::Negate(input) => write!(f, "(- {})", self.part(input)),
             ExprKind::Case { branches, otherwise } => {
                 f.write_str("CASE")?;

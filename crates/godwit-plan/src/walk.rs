@@ -26,6 +26,7 @@ impl Expr {
             | ExprKind::Not(one)
             | ExprKind::IsNull(one)
             | ExprKind::Negate(one)
+            | ExprKind::Try(one)
             | ExprKind::Lambda(_, one) => stack.push(one),
             ExprKind::Compare(_, a, b)
             | ExprKind::Arithmetic(_, a, b)
@@ -120,6 +121,7 @@ impl Expr {
             ExprKind::Not(input) => ExprKind::Not(one(input)),
             ExprKind::IsNull(input) => ExprKind::IsNull(one(input)),
             ExprKind::Negate(input) => ExprKind::Negate(one(input)),
+            ExprKind::Try(input) => ExprKind::Try(one(input)),
             ExprKind::Lambda(parameters, body) => ExprKind::Lambda(parameters, one(body)),
             ExprKind::Compare(comparison, a, b) => ExprKind::Compare(comparison, one(a), one(b)),
             ExprKind::Arithmetic(op, a, b) => ExprKind::Arithmetic(op, one(a), one(b)),

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use godwit_common::{Error, Result};
+use godwit_common::{Error, ErrorKind, Result};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, ScalarFunction};
 use godwit_types::{SqlType, Value, cast_value, compare_values, sql_compare, sql_equals};
 
@@ -101,6 +101,10 @@ impl Evaluator<'_> {
             ExprKind::Negate(input) => arithmetic::negate(&self.value(input, environment)?, &expr.ty)?,
             ExprKind::Case { branches, otherwise } => self.case(branches, otherwise.as_deref(), environment)?,
             ExprKind::Coalesce(all) => self.coalesce(all, environment)?,
+            ExprKind::Try(input) => match self.value(input, environment) {
+                Err(error) if error.kind() == ErrorKind::User => Value::Null,
+                result => result?,
+            },
             ExprKind::InList(value, list) => of_truth(self.in_list(value, list, environment)?),
             ExprKind::Match { kind, input, pattern, escape } => {
                 match (self.value(input, environment)?, self.value(pattern, environment)?) {

@@ -137,23 +137,24 @@ const TABLE: &[(Family, Family, Rule)] = &[
     (F::Json, F::Varchar, Always(Assignment, Exact)),
     (F::Enum, F::Varchar, Always(Implicit, Relabels)),
     (F::Nested, F::Varchar, Always(Assignment, Changes)),
-    // From text: only where a cast is written. JSON is validated text, and labels are chosen ones.
-    (F::Varchar, F::Boolean, Always(Explicit, Changes)),
-    (F::Varchar, F::Integer, Always(Explicit, Changes)),
-    (F::Varchar, F::Decimal, Always(Explicit, Changes)),
-    (F::Varchar, F::Float, Always(Explicit, Changes)),
-    (F::Varchar, F::Blob, Always(Explicit, Changes)),
-    (F::Varchar, F::Bit, Always(Explicit, Changes)),
-    (F::Varchar, F::Date, Always(Explicit, Changes)),
-    (F::Varchar, F::Time, Always(Explicit, Changes)),
-    (F::Varchar, F::TimeTz, Always(Explicit, Changes)),
-    (F::Varchar, F::Timestamp, Always(Explicit, Changes)),
-    (F::Varchar, F::TimestampTz, Always(Explicit, Changes)),
-    (F::Varchar, F::Interval, Always(Explicit, Changes)),
-    (F::Varchar, F::Uuid, Always(Explicit, Changes)),
+    // From text: where a cast is written, or a column takes it, as DuckDB does. JSON is validated text, and labels are
+    // chosen ones.
+    (F::Varchar, F::Boolean, Always(Assignment, Changes)),
+    (F::Varchar, F::Integer, Always(Assignment, Changes)),
+    (F::Varchar, F::Decimal, Always(Assignment, Changes)),
+    (F::Varchar, F::Float, Always(Assignment, Changes)),
+    (F::Varchar, F::Blob, Always(Assignment, Changes)),
+    (F::Varchar, F::Bit, Always(Assignment, Changes)),
+    (F::Varchar, F::Date, Always(Assignment, Changes)),
+    (F::Varchar, F::Time, Always(Assignment, Changes)),
+    (F::Varchar, F::TimeTz, Always(Assignment, Changes)),
+    (F::Varchar, F::Timestamp, Always(Assignment, Changes)),
+    (F::Varchar, F::TimestampTz, Always(Assignment, Changes)),
+    (F::Varchar, F::Interval, Always(Assignment, Changes)),
+    (F::Varchar, F::Uuid, Always(Assignment, Changes)),
     (F::Varchar, F::Json, Always(Assignment, Rounds)),
     (F::Varchar, F::Enum, Always(Assignment, Changes)),
-    (F::Varchar, F::Nested, Always(Explicit, Changes)),
+    (F::Varchar, F::Nested, Always(Assignment, Changes)),
     // The bits of a number or of bytes, the highest first.
     (F::Integer, F::Bit, Always(Explicit, Changes)),
     (F::Bit, F::Integer, Always(Explicit, Changes)),
@@ -291,10 +292,17 @@ fn nested(from: &SqlType, to: &SqlType) -> Option<Cast> {
         }
         (SqlType::Struct(from), SqlType::Struct(to)) => {
             let sources = field_sources(from, to)?;
-            let moved = !sources.iter().copied().eq(0..to.len());
-            let mut cast = Cast::new(Implicit, if moved { Relabels } else { Exact });
-            for (field, &source) in to.iter().zip(&sources) {
-                cast = cast.and(cast_kind(&from[source].ty, &field.ty)?);
+            let in_place = sources.iter().copied().eq((0..to.len()).map(Some));
+            let lost = (0..from.len()).any(|at| !sources.contains(&Some(at)));
+            let mut cast = match (in_place, lost) {
+                (_, true) => Cast::new(Assignment, Changes),
+                (true, false) => Cast::new(Implicit, Exact),
+                (false, false) => Cast::new(Implicit, Relabels),
+            };
+            for (field, source) in to.iter().zip(sources) {
+                if let Some(source) = source {
+                    cast = cast.and(cast_kind(&from[source].ty, &field.ty)?);
+                }
             }
             cast
         }
@@ -303,15 +311,21 @@ fn nested(from: &SqlType, to: &SqlType) -> Option<Cast> {
     })
 }
 
-/// Returns, for each field of a struct, the position of its source field: the field of the same name, in any case, if
-/// there is one for each; else the field at the same position. `None` if the numbers of fields differ.
-pub(crate) fn field_sources(from: &[StructField], to: &[StructField]) -> Option<Vec<usize>> {
-    if from.len() != to.len() {
-        return None;
+/// Returns, for each field of a struct, the position of its source: the field of the same name in any case; `None` is
+/// for a field without one, which becomes NULL. If no names agree, fields of a row, which nobody named, become those at
+/// the same positions, and the other way round. `None` as a whole if the structs have no field in common.
+pub(crate) fn field_sources(from: &[StructField], to: &[StructField]) -> Option<Vec<Option<usize>>> {
+    let sources: Vec<Option<usize>> = to.iter().map(|field| position_of(&field.name, from)).collect();
+    if sources.iter().any(Option::is_some) {
+        return Some(sources);
     }
-    let by_name = |field: &StructField| from.iter().position(|other| other.name.eq_ignore_ascii_case(&field.name));
-    let named: Option<Vec<usize>> = to.iter().map(by_name).collect();
-    Some(named.unwrap_or_else(|| (0..to.len()).collect()))
+    let by_place = from.len() == to.len() && (StructField::are_of_row(from) || StructField::are_of_row(to));
+    by_place.then(|| (0..to.len()).map(Some).collect())
+}
+
+/// Returns the position of the field of a name, in any case.
+pub(crate) fn position_of(name: &str, fields: &[StructField]) -> Option<usize> {
+    fields.iter().position(|field| field.name.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -343,7 +357,7 @@ mod tests {
             (T::TimestampS, T::TimestampNs, Some(Implicit)),
             (T::TimestampNs, T::Timestamp, Some(Assignment)),
             (T::Integer, T::Varchar, Some(Assignment)),
-            (T::Varchar, T::Integer, Some(Explicit)),
+            (T::Varchar, T::Integer, Some(Assignment)),
             (T::Varchar, T::Json, Some(Assignment)),
             (T::Integer, T::Date, None),
             (T::Date, T::Time, None),

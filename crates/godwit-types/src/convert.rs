@@ -162,8 +162,11 @@ fn convert_nested(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> 
             values.map(Value::List)
         }
         (Value::Struct(values), SqlType::Struct(from), SqlType::Struct(to)) => {
-            let sources = field_sources(from, to).expect("structs become structs of as many fields");
-            let field = |(field, source): (&StructField, usize)| convert(&values[source], &from[source].ty, &field.ty);
+            let sources = field_sources(from, to).expect("the structs have a field in common");
+            let field = |(field, source): (&StructField, Option<usize>)| match source {
+                Some(source) => convert(&values[source], &from[source].ty, &field.ty),
+                None => Ok(Value::Null),
+            };
             to.iter().zip(sources).map(field).collect::<Result<_>>().map(Value::Struct)
         }
         (Value::Map(entries), SqlType::Map(parts), SqlType::Map(to_parts)) => {

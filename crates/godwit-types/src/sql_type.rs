@@ -92,6 +92,22 @@ pub struct StructField {
     pub ty: SqlType,
 }
 
+impl StructField {
+    /// Returns the fields of `ROW(…)`, whose names are numbers.
+    pub fn of_row(types: impl IntoIterator<Item = SqlType>) -> Arc<[StructField]> {
+        types.into_iter().enumerate().map(|(at, ty)| Self { name: Self::name_in_row(at).into(), ty }).collect()
+    }
+
+    /// Returns true for fields as [`Self::of_row`] returns them.
+    pub fn are_of_row(fields: &[StructField]) -> bool {
+        fields.iter().enumerate().all(|(at, field)| *field.name == *Self::name_in_row(at))
+    }
+
+    fn name_in_row(at: usize) -> String {
+        format!("v{}", at + 1)
+    }
+}
+
 /// An enumeration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EnumType {

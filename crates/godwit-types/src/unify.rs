@@ -1,7 +1,9 @@
 //! The common type of several values: the rows of UNION and VALUES, the branches of CASE, the elements of a list, the
 //! two sides of a comparison. After PostgreSQL's documentation, section 10.5 "UNION, CASE, and Related Constructs".
 
-use crate::cast::{Context, cast_kind, field_sources};
+use std::sync::Arc;
+
+use crate::cast::{Context, cast_kind, position_of};
 use crate::{SqlType, StructField};
 
 /// Returns the common type of values of both types; `None` if they have none.
@@ -67,7 +69,7 @@ fn common_decimal(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType::decimal(precision, scale.min(SqlType::DECIMAL_PRECISION_MAX - whole))
 }
 
-/// Unifies part by part. An ARRAY stays one if both have its length; a struct takes the field names of the first.
+/// Unifies part by part. An ARRAY stays one if both have its length.
 fn common_nested(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     Some(match (a, b) {
         (SqlType::Array(a, length), SqlType::Array(b, other)) if length == other => {
@@ -76,16 +78,29 @@ fn common_nested(a: &SqlType, b: &SqlType) -> Option<SqlType> {
         (SqlType::List(a) | SqlType::Array(a, _), SqlType::List(b) | SqlType::Array(b, _)) => {
             SqlType::list_of(common_type(a, b)?)
         }
-        (SqlType::Struct(a), SqlType::Struct(b)) => {
-            let sources = field_sources(b, a)?;
-            let field = |(field, source): (&StructField, usize)| {
-                Some(StructField { name: field.name.clone(), ty: common_type(&field.ty, &b[source].ty)? })
-            };
-            SqlType::Struct(a.iter().zip(sources).map(field).collect::<Option<_>>()?)
-        }
+        (SqlType::Struct(a), SqlType::Struct(b)) => SqlType::Struct(common_fields(a, b)?),
         (SqlType::Map(a), SqlType::Map(b)) => SqlType::Map((common_type(&a.0, &b.0)?, common_type(&a.1, &b.1)?).into()),
         _ => return None,
     })
+}
+
+/// Returns the fields of both structs, matched by name: those of the first, then those that only the second has. If no
+/// names agree, a row, whose fields nobody named, is matched by position and takes the names of the other.
+fn common_fields(a: &[StructField], b: &[StructField]) -> Option<Arc<[StructField]>> {
+    let common = |name: &StructField, other: &StructField| {
+        Some(StructField { name: name.name.clone(), ty: common_type(&name.ty, &other.ty)? })
+    };
+    let (row, named) = if StructField::are_of_row(a) { (a, b) } else { (b, a) };
+    let is_disjoint = || a.iter().all(|field| position_of(&field.name, b).is_none());
+    if StructField::are_of_row(row) && a.len() == b.len() && is_disjoint() {
+        return named.iter().zip(row).map(|(name, other)| common(name, other)).collect();
+    }
+    let of_first = a.iter().map(|field| match position_of(&field.name, b) {
+        Some(at) => common(field, &b[at]),
+        None => Some(field.clone()),
+    });
+    let of_second = b.iter().filter(|field| position_of(&field.name, a).is_none());
+    of_first.chain(of_second.cloned().map(Some)).collect()
 }
 
 #[cfg(test)]

@@ -44,13 +44,12 @@ impl Binder {
         &mut self,
         name: &str,
         args: Vec<Expr>,
-        distinct: bool,
         span: Span,
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
         let found = self.find_aggregate(name, &args, &[], span)?;
         let args = self.cast_arguments(args, &found.argument_types)?;
-        let parts = AggregateParts { found, args, filter: None, order_by: Vec::new(), distinct };
+        let parts = AggregateParts { found, args, filter: None, order_by: Vec::new(), distinct: false };
         self.collect_aggregate(name, aggregate_call(parts, false, span), cx)
     }
 

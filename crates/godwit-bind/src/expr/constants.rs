@@ -77,6 +77,7 @@ impl Binder {
                 let values = values.iter().filter_map(Expr::as_literal);
                 Some(Ok(values.into_iter().find(|value| !value.is_null()).cloned().unwrap_or(Value::Null)))
             }
+            ExprKind::Try(input) => input.as_literal().map(|value| Ok(value.clone())),
             ExprKind::Negate(input) if expr.ty.is_integer() => {
                 whole(Arithmetic::Subtract, &Expr::bigint(0), input, &expr.ty)
             }

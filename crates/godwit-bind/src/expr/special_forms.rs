@@ -11,10 +11,10 @@ use super::CastContext;
 use super::calls::refuse_clauses;
 use super::sharing::Shared;
 use crate::Binder;
-use crate::binder::ExprContext;
+use crate::binder::{Collected, ExprContext};
 
 /// The names of all forms, for hints.
-pub(super) const SPECIAL_FORMS: [&str; 20] = [
+pub(super) const SPECIAL_FORMS: [&str; 21] = [
     "coalesce",
     "count_if",
     "countif",
@@ -33,6 +33,7 @@ pub(super) const SPECIAL_FORMS: [&str; 20] = [
     "struct_insert",
     "struct_pack",
     "struct_update",
+    "try",
     "typeof",
     "unnest",
 ];
@@ -72,6 +73,9 @@ impl Binder {
         if name == "unnest" {
             return self.unnest(call, cx).map(Some);
         }
+        if name == "try" {
+            return self.attempted(call, span, cx).map(Some);
+        }
         let args = self.call_arguments(call, name, cx)?;
         match name {
             "coalesce" => self.coalesce(args, call),
@@ -88,6 +92,36 @@ impl Binder {
             other => unreachable!("{other} is in the list of special forms"),
         }
         .map(Some)
+    }
+
+    /// NULL where the value is an error. What isn't computed row by row can't be within it: its errors end the statement
+    /// before it is known whose row needs it.
+    fn attempted(&mut self, call: &ast::Call, span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let mut inside = Collected::default();
+        let mut context =
+            ExprContext { scope: cx.scope, clause: cx.clause, collected: &mut inside, windows: cx.windows };
+        let value = match self.call_arguments(call, "try", &mut context) {
+            // A constant that isn't of its type.
+            Err(error) if error.code().is_data_exception() => return Ok(Expr::null(SqlType::Unknown).at(span)),
+            args => taking::<1>(args?, call)?,
+        };
+        let [value] = value;
+        let refused = |what: &str| {
+            let error = Error::unsupported(format!("TRY of {what}")).at_span(value.span);
+            Err(error.with_hint("write TRY around the part whose errors should become NULL"))
+        };
+        let Collected { aggregates, windows, unnested, groupings } = &inside;
+        match () {
+            () if !aggregates.is_empty() => refused("an aggregate"),
+            () if !windows.is_empty() => refused("a window function"),
+            () if !unnested.is_empty() || !groupings.is_empty() => refused("UNNEST or GROUPING"),
+            () if value.any(|part| matches!(part.kind, ExprKind::Subquery(_))) => refused("a subquery"),
+            () if value.is_volatile() => refused("a value that differs from call to call"),
+            () => {
+                let ty = value.ty.clone();
+                Ok(Expr::new(ExprKind::Try(Box::new(value)), ty, true))
+            }
+        }
     }
 
     fn coalesce(&mut self, args: Vec<Expr>, call: &ast::Call) -> Result<Expr> {

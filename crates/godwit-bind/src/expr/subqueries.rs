@@ -80,7 +80,7 @@ impl Binder {
         let mut collected = Collected::default();
         let (scope, clause) = (Scope::default(), Clause::Select);
         let mut rows = ExprContext { scope: &scope, clause, collected: &mut collected, windows: &[] };
-        let list = self.call_aggregate("list", vec![value], false, span, &mut rows)?;
+        let list = self.call_aggregate("list", vec![value], span, &mut rows)?;
         let (column, mut call) = collected.aggregates.pop().expect("the aggregate was collected");
         if let Node::Sort { keys, .. } = self.plan.node(bound.node) {
             call.order_by = keys.clone();

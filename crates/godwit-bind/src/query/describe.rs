@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use godwit_common::{Error, Result};
-use godwit_plan::{Aggregate, AggregateCall, ColumnId, Expr, ExprKind, Node, Project, Unnest, UnnestedList};
+use godwit_common::{Error, Result, Span};
+use godwit_plan::{
+    Aggregate, AggregateCall, ColumnId, Expr, ExprKind, Join, JoinKind, Node, NodeId, Project, Unnest, UnnestedList,
+};
 use godwit_syntax::ast::{self, DescribeTarget, TableFactorKind};
 use godwit_types::{SqlType, Value};
 
@@ -39,46 +41,33 @@ impl Binder {
         Ok(self.rows(Rows { columns: columns.map(|name| (name.to_owned(), SqlType::Varchar)).into(), rows }))
     }
 
-    /// Returns a row per column of a query: extremes, number of distinct values (exact, whatever DuckDB's name for it
-    /// says), mean and deviation of numbers, rows, NULLs. Reads the query once.
+    /// Returns a row per column of a query: extremes, estimated number of distinct values, mean, deviation and estimated
+    /// quartiles of numbers and moments, rows, NULLs. Reads the query once for every [`SUMMARIZED_AT_ONCE`] columns.
     pub(crate) fn summarize(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
-        let described = self.described(&describe.target, scope)?;
-        let nullable = self.plan.nullable_columns(described.node);
-        let mut aggregates: Vec<(ColumnId, AggregateCall)> = Vec::new();
-        let all = self.summary("count", None, false, &mut aggregates, describe)?;
-        let mut fields: [Vec<Expr>; 9] = Default::default();
-        for (name, column) in &described.columns {
-            let info = self.plan.column(*column).clone();
-            let value = Expr::new(ExprKind::Column(*column), info.ty.clone(), nullable.contains(*column));
-            let text = |text: &str| Expr::literal(Value::text(text), SqlType::Varchar);
-            let share = percentage(value.clone().is_null());
-            let mut of_values = |name: &str, is_there: bool| match is_there {
-                true => {
-                    let found = self.summary(name, Some(value.clone()), false, &mut aggregates, describe)?;
-                    Ok(found.cast_to(&SqlType::Varchar))
+        let mut fields: [Vec<Expr>; SUMMARY_COLUMNS.len()] = Default::default();
+        let mut node = None;
+        let mut summarized = 0;
+        loop {
+            let described = self.described(&describe.target, scope)?;
+            let columns = &described.columns[summarized..];
+            let columns = &columns[..columns.len().min(SUMMARIZED_AT_ONCE)];
+            let part = self.summary_of(described.node, columns, describe.span, &mut fields)?;
+            node = Some(match node {
+                None => part,
+                // One row beside one row.
+                Some(left) => {
+                    let (kind, conditions) = (JoinKind::Inner, Vec::new());
+                    self.plan.add(Node::Join(Join { kind, left, right: part, conditions }))
                 }
-                false => Ok::<_, Error>(Expr::null(SqlType::Varchar)),
-            };
-            let is_number = info.ty.is_numeric();
-            let [min, max, avg, std] = [
-                of_values("min", true)?,
-                of_values("max", true)?,
-                of_values("avg", is_number)?,
-                of_values("stddev", is_number)?,
-            ];
-            let distinct = self.summary("count", Some(value), true, &mut aggregates, describe)?;
-            let nulls = self.summary("avg", Some(share), false, &mut aggregates, describe)?;
-            let nulls = nulls.cast_to(&SqlType::Decimal { precision: 9, scale: 2 });
-            let row = [text(name), text(&info.ty.to_string()), min, max, distinct, avg, std, all.clone(), nulls];
-            fields.iter_mut().zip(row).for_each(|(field, value)| field.push(value));
+            });
+            summarized += columns.len();
+            if summarized == described.columns.len() {
+                break;
+            }
         }
-        let aggregate =
-            Aggregate { input: described.node, keys: Vec::new(), sets: None, grouping_id: None, aggregates };
-        let input = self.plan.add(Node::Aggregate(aggregate));
-        let names =
-            ["column_name", "column_type", "min", "max", "approx_unique", "avg", "std", "count", "null_percentage"];
+        let input = node.expect("at least one part was added");
         let (mut lists, mut columns) = (Vec::new(), Vec::new());
-        for (name, values) in names.into_iter().zip(fields) {
+        for (name, values) in SUMMARY_COLUMNS.into_iter().zip(fields) {
             let ty = values.first().map_or(SqlType::Varchar, |value| value.ty.clone());
             let list = self.call_scalar("list_value", values, describe.span)?;
             let column = self.plan.add_column(name, ty, true);
@@ -89,6 +78,68 @@ impl Binder {
         let passed = columns.iter().map(|&(_, column)| (column, self.column(column, &Scope::default()))).collect();
         let node = self.plan.add(Node::Project(Project { input: node, columns: passed }));
         Ok(BoundQuery { node, columns })
+    }
+
+    /// Adds the summaries of some columns to the fields; returns the node whose only row they are computed from.
+    fn summary_of(
+        &mut self,
+        input: NodeId,
+        columns: &[(Arc<str>, ColumnId)],
+        span: Span,
+        fields: &mut [Vec<Expr>; SUMMARY_COLUMNS.len()],
+    ) -> Result<NodeId> {
+        let nullable = self.plan.nullable_columns(input);
+        let mut summary = Summary { aggregates: Vec::new(), span };
+        let all = self.aggregate_of_summary("count", Vec::new(), &mut summary)?;
+        for (name, column) in columns {
+            let ty = self.plan.column(*column).ty.clone();
+            let value = Expr::new(ExprKind::Column(*column), ty, nullable.contains(*column));
+            let row = self.row_of_summary(name, value, &all, &mut summary)?;
+            fields.iter_mut().zip(row).for_each(|(field, value)| field.push(value));
+        }
+        let aggregates = summary.aggregates;
+        Ok(self.plan.add(Node::Aggregate(Aggregate {
+            input,
+            keys: Vec::new(),
+            sets: None,
+            grouping_id: None,
+            aggregates,
+        })))
+    }
+
+    /// Returns the row of a column, in the order of [`SUMMARY_COLUMNS`].
+    fn row_of_summary(
+        &mut self,
+        name: &str,
+        value: Expr,
+        all: &Expr,
+        summary: &mut Summary,
+    ) -> Result<[Expr; SUMMARY_COLUMNS.len()]> {
+        let ty = value.ty.clone();
+        let text = |text: &str| Expr::literal(Value::text(text), SqlType::Varchar);
+        let mut of_values = |name: &str, fraction: Option<f64>, is_there: bool| match is_there {
+            true => {
+                let fraction = fraction.map(|fraction| Expr::literal(Value::Float(fraction), SqlType::Double));
+                let arguments = std::iter::once(value.clone()).chain(fraction).collect();
+                Ok(self.aggregate_of_summary(name, arguments, summary)?.cast_to(&SqlType::Varchar))
+            }
+            false => Ok::<_, Error>(Expr::null(SqlType::Varchar)),
+        };
+        let has_mean = ty.is_numeric() || ty.is_timestamp() || matches!(ty, SqlType::Date | SqlType::Time);
+        let [min, max, avg, std, q25, q50, q75] = [
+            of_values("min", None, true)?,
+            of_values("max", None, true)?,
+            of_values("avg", None, has_mean)?,
+            of_values("stddev", None, ty.is_numeric())?,
+            of_values("approx_quantile", Some(0.25), has_mean)?,
+            of_values("approx_quantile", Some(0.5), has_mean)?,
+            of_values("approx_quantile", Some(0.75), has_mean)?,
+        ];
+        let distinct = self.aggregate_of_summary("approx_count_distinct", vec![value.clone()], summary)?;
+        let nulls = self.aggregate_of_summary("avg", vec![percentage(value.is_null())], summary)?;
+        let nulls = nulls.cast_to(&SqlType::Decimal { precision: 9, scale: 2 });
+        let (name, ty) = (text(name), text(&ty.to_string()));
+        Ok([name, ty, min, max, distinct, avg, std, q25, q50, q75, all.clone(), nulls])
     }
 
     /// Returns the rows of SHOW.
@@ -116,22 +167,41 @@ impl Binder {
     }
 
     /// Returns the value of an aggregate over the described rows.
-    fn summary(
-        &mut self,
-        name: &str,
-        argument: Option<Expr>,
-        distinct: bool,
-        aggregates: &mut Vec<(ColumnId, AggregateCall)>,
-        describe: &ast::Describe,
-    ) -> Result<Expr> {
+    fn aggregate_of_summary(&mut self, name: &str, arguments: Vec<Expr>, summary: &mut Summary) -> Result<Expr> {
         let scope = Scope::default();
         let mut collected = Collected::default();
         let clause = Clause::Select;
         let mut context = ExprContext { scope: &scope, clause, collected: &mut collected, windows: &[] };
-        let value = self.call_aggregate(name, argument.into_iter().collect(), distinct, describe.span, &mut context)?;
-        aggregates.append(&mut collected.aggregates);
+        let value = self.call_aggregate(name, arguments, summary.span, &mut context)?;
+        summary.aggregates.append(&mut collected.aggregates);
         Ok(value)
     }
+}
+
+/// Maximum number of columns that one aggregation summarizes: their sketches and digests have room in a row.
+const SUMMARIZED_AT_ONCE: usize = 16;
+
+/// The columns of SUMMARIZE.
+const SUMMARY_COLUMNS: [&str; 12] = [
+    "column_name",
+    "column_type",
+    "min",
+    "max",
+    "approx_unique",
+    "avg",
+    "std",
+    "q25",
+    "q50",
+    "q75",
+    "count",
+    "null_percentage",
+];
+
+/// The aggregates that SUMMARIZE computes.
+struct Summary {
+    aggregates: Vec<(ColumnId, AggregateCall)>,
+    /// The place of the statement.
+    span: Span,
 }
 
 /// 100 where a condition holds, else 0: the mean of it is a percentage.

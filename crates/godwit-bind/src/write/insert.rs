@@ -5,12 +5,10 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{ColumnId, Expr, Node, NodeId, Project, Relation, Values};
 use godwit_syntax::ast::{self, ExprKind, Ident, InsertSource, SetExprKind};
-use godwit_types::SqlType;
 
 use super::{BoundWrite, Generation, NewRows, Others, WriteKind, WriteTarget};
 use crate::Binder;
 use crate::binder::Clause;
-use crate::expr::CastContext;
 use crate::scope::Scope;
 
 /// Rows with values for some columns of a table.
@@ -71,10 +69,7 @@ impl Binder {
         let scope = Scope::default();
         let values = shown.iter().zip(&places).map(|(&column, &place)| {
             let value = self.column(column, &scope);
-            // Text from a file is converted to the column's type as by a cast.
-            let has_texts = value.ty == SqlType::Varchar || value.ty.is_nested();
-            let context = if has_texts { CastContext::Explicit } else { CastContext::Assignment };
-            self.assign_in(context, target, place, value)
+            self.assign(target, place, value)
         });
         let values = values.collect::<Result<_>>()?;
         let rows = self.with_defaults(target, Given { node: source.node, values, places })?;

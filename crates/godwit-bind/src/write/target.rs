@@ -120,20 +120,9 @@ impl Binder {
 
     /// Casts a value to the type of the column that it is assigned to.
     pub(super) fn assign(&mut self, target: &WriteTarget, column: usize, value: Expr) -> Result<Expr> {
-        self.assign_in(CastContext::Assignment, target, column, value)
-    }
-
-    /// Does the same with the casts allowed in a context.
-    pub(super) fn assign_in(
-        &mut self,
-        context: CastContext,
-        target: &WriteTarget,
-        column: usize,
-        value: Expr,
-    ) -> Result<Expr> {
         let column = &target.columns[column];
         let span = value.span;
-        self.coerce(value, &column.ty, context).map_err(|error| match error.code() {
+        self.coerce(value, &column.ty, CastContext::Assignment).map_err(|error| match error.code() {
             SqlState::DATATYPE_MISMATCH => error.context(format!("column {}", column.name)).at_span(span),
             _ => error,
         })

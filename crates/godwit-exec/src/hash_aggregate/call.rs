@@ -59,6 +59,15 @@ pub enum AggregateKind {
         /// The result is a list with a value per fraction; otherwise there is one fraction.
         as_list: bool,
     },
+    /// The number of different values, by a sketch.
+    ApproximateCount,
+    /// The values at fractions of the sorted values, by a digest of numbers.
+    ApproximateQuantile {
+        /// From 0 to 1.
+        fractions: Vec<f64>,
+        /// The result is a list with a value per fraction; otherwise there is one fraction.
+        as_list: bool,
+    },
     /// The median distance of the values from their median.
     MedianDeviation,
     /// A list of the best values of the group, the best one first.
@@ -206,6 +215,7 @@ impl AggregateKind {
                 | ArgMax
                 | FirstValue { .. }
                 | LastValue { .. }
+                | ApproximateCount
         )
     }
 

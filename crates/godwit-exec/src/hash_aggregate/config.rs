@@ -1,5 +1,7 @@
 //! Tuning constants of hash aggregation.
 
+use godwit_memory::PAGE_BYTES;
+
 /// Maximum number of entries in a worker's table: 2^17 (paper, section V); with rows of typical width the groups of a
 /// table fill the L2 cache and part of the L3.
 pub(super) const LOCAL_ENTRIES_MAX: usize = 1 << 17;
@@ -14,8 +16,6 @@ pub(super) const REDUCTION_MIN: f64 = 1.25;
 /// After this many rows that were only partitioned, a table is tried again: the data may have changed.
 pub(super) const RETRY_ROWS: u64 = 1 << 21;
 
-/// A sketch of distinct keys has 2^12 registers of a byte: 4 KiB, a standard error of 1.6 %.
-pub(super) const SKETCH_BITS: u32 = 12;
 /// Keys count as repeating when a sketch has seen at least this share of rows repeat: six standard errors.
 pub(super) const REPEATS_MIN: f64 = 0.1;
 /// While rows are only partitioned, a large table is reconsidered after this many of them.
@@ -87,6 +87,13 @@ pub(super) const LANE_ROWS_MIN: u64 = 1 << 16;
 pub(super) const LANES_GROUPS_MAX: usize = 1 << 8;
 /// Neighbouring rows add to different lanes, so that an addition doesn't wait for the one before to reach the cache.
 pub(super) const LANES: usize = 4;
+
+/// Maximum number of groups for which aggregates that may be approximate are: a sketch takes 4 KiB and a digest 7, so all
+/// together take some megabytes. If there are more groups, each has few values, which take less.
+pub(crate) const SKETCHED_GROUPS_MAX: f64 = 1024.0;
+/// Maximum bytes of a group's sketches and digests: three quarters of a page, in which rows have to fit. Further aggregates
+/// are exact.
+pub(crate) const SKETCHES_BYTES_MAX: usize = 3 * PAGE_BYTES / 4;
 
 /// No query aggregates more rows than this; sums whose range times this fits 64 bits need no wider state.
 pub(super) const ROWS_MAX: i128 = 1 << 40;

@@ -222,7 +222,8 @@ impl DirectGroups {
         // groups.
         let lanes_bytes = self.lanes.iter().flatten().count() * self.lanes_per_group * size_of::<i64>();
         let group_bytes = plan.layout.bytes() + lanes_bytes + size_of::<u32>();
-        let bytes = self.map.len() * size_of::<u32>() + (groups + CHUNK_ROWS) * group_bytes * 2;
+        let groups_max = (groups + CHUNK_ROWS).min(self.slots_max);
+        let bytes = self.map.len() * size_of::<u32>() + groups_max * group_bytes * 2;
         if bytes > self.reservation.bytes() && !self.reserve(bytes.next_multiple_of(DIRECT_GROWTH_BYTES))? {
             return Ok(false);
         }

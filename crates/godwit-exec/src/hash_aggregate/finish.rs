@@ -1,11 +1,13 @@
 //! Turns states into result columns.
 
+use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_rows::Rows;
 use godwit_rows::aggregate_state::{Comoments, Moments, PowerSums, StateLayout};
 use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, ValueRange, Vector};
 
 use super::plan::Output;
+use super::results::{item_of, lists};
 use super::{AggregateKind, PairKind};
 
 /// Reads the states of some groups.
@@ -33,6 +35,10 @@ impl StateReader<'_> {
             Output::Moments { state, kind } => Ok(self.moments(*state, kind)),
             Output::PowerSums { state, kind } => Ok(self.power_sums(*state, kind)),
             Output::Pairs { state, kind } => Ok(self.pairs(*state, *kind)),
+            Output::DistinctCount(state) => {
+                Ok(Vector::from_values(self.layout.distinct_counts(*state, self.rows), None))
+            }
+            Output::Quantiles { state, fractions, as_list } => self.quantiles(*state, fractions, *as_list, ty),
             Output::Payload(_) | Output::Ordered(_) | Output::Collected(_) => {
                 Err(Error::internal("only states are read here"))
             }
@@ -175,6 +181,25 @@ impl StateReader<'_> {
         };
         optional(pairs.iter().map(value).collect())
     }
+
+    fn quantiles(&self, state: usize, fractions: &[f64], as_list: bool, ty: &ColumnType) -> Result<Vector> {
+        let found = self.layout.quantiles(state, self.rows, fractions);
+        let groups = Bitmap::from_fn(found.len(), |group| found[group].is_some());
+        let values = found.into_iter().flat_map(|values| values.unwrap_or_else(|| vec![0.0; fractions.len()]));
+        let physical = if as_list { PhysicalType::natural(item_of(ty)?.data_type())? } else { ty.physical };
+        let flat = match physical {
+            PhysicalType::F32 => Flat::F32(values.map(|value| value as f32).collect::<Vec<f32>>().into()),
+            PhysicalType::F64 => Flat::F64(values.collect::<Vec<f64>>().into()),
+            _ => {
+                let limits = limits_of(if as_list { item_of(ty)?.data_type() } else { &ty.logical }, physical);
+                integers(physical, values.map(|value| (value.round() as i128).clamp(limits.min, limits.max)))
+            }
+        };
+        match as_list {
+            true => lists(&Vector::flat(flat, None), fractions.len(), &groups, ty),
+            false => Ok(Vector::flat(flat, Some(groups))),
+        }
+    }
 }
 
 fn optional(values: Vec<Option<f64>>) -> Vector {
@@ -189,16 +214,20 @@ fn overflow(function: &str, ty: &ColumnType) -> Error {
 
 /// Fails unless all values fit the type.
 fn check_integers(values: &[i128], ty: &ColumnType, function: &str) -> Result<()> {
-    use arrow_schema::DataType::Decimal128;
-    let limits = match ty.logical {
-        Decimal128(precision, _) => {
-            let max = 10i128.pow(precision as u32) - 1;
-            ValueRange { min: -max, max }
-        }
-        _ => ValueRange::of_type(ty.physical).expect("integers"),
-    };
+    let limits = limits_of(&ty.logical, ty.physical);
     let fits = values.iter().all(|value| (limits.min..=limits.max).contains(value));
     if fits { Ok(()) } else { Err(overflow(function, ty)) }
+}
+
+/// Returns the range of a type of integers or decimals.
+fn limits_of(logical: &DataType, physical: PhysicalType) -> ValueRange {
+    match logical {
+        DataType::Decimal32(precision, _) | DataType::Decimal64(precision, _) | DataType::Decimal128(precision, _) => {
+            let max = 10i128.pow(u32::from(*precision)) - 1;
+            ValueRange { min: -max, max }
+        }
+        _ => ValueRange::of_type(physical).expect("integers"),
+    }
 }
 
 /// Integers that fit the type, as a flat vector of an integer type or of booleans.

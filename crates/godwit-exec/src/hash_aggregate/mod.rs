@@ -58,6 +58,8 @@ pub(crate) use finish::integers;
 pub(crate) use framed::{FramedAggregates, has_state, output_type_of};
 pub(crate) use results::part_of_the_way;
 
+pub(crate) use config::{SKETCHED_GROUPS_MAX, SKETCHES_BYTES_MAX};
+
 pub use call::{AggregateCall, AggregateKind, AggregateOrder, PairKind};
 
 use collected::SharedCollected;

@@ -121,6 +121,14 @@ pub(super) enum Output {
         state: usize,
         kind: PairKind,
     },
+    /// An estimate of the number of different values.
+    DistinctCount(usize),
+    /// Estimates of quantiles.
+    Quantiles {
+        state: usize,
+        fractions: Vec<f64>,
+        as_list: bool,
+    },
     Collected(usize),
 }
 
@@ -376,6 +384,15 @@ impl Planner {
                 let state = self.state(StateKind::Comoments, feed, arguments.to_vec());
                 Output::Pairs { state, kind: *kind }
             }
+            K::ApproximateCount => Output::DistinctCount(self.state(StateKind::Distinct, feed, vec![first()?.1])),
+            K::ApproximateQuantile { fractions, as_list } => {
+                let (argument, column) = first()?;
+                if !as_list {
+                    keep_type(&mut ty, argument);
+                }
+                let state = self.state(StateKind::Digest, feed, vec![column]);
+                Output::Quantiles { state, fractions: fractions.clone(), as_list: *as_list }
+            }
             K::Quantile { .. }
             | K::MedianDeviation
             | K::Best { .. }
@@ -391,7 +408,10 @@ impl Planner {
                 return self.collect(call, feed, arguments, feed_types, ty);
             }
         };
-        if matches!(output, Output::Count(_) | Output::Pairs { kind: PairKind::RegrCount, .. }) {
+        if matches!(
+            output,
+            Output::Count(_) | Output::DistinctCount(_) | Output::Pairs { kind: PairKind::RegrCount, .. }
+        ) {
             ty.nullable = false;
         }
         Ok((output, ty))

@@ -1,45 +1,31 @@
-//! Estimates the number of distinct keys of a worker's rows from their hashes.
-//!
-//! A HyperLogLog of 2^12 registers: each keeps the longest run of zero bits among the hashes that map to it. The
-//! standard error is 1.6 %, enough to tell keys that repeat from keys that don't.
+//! Estimates the number of distinct keys of a worker's rows from their hashes, well enough to tell keys that repeat from
+//! keys that don't.
 
-use super::config::{REPEATS_MIN, SKETCH_BITS};
+use godwit_rows::aggregate_state::distinct::{Registers, SKETCH_BYTES, add_hash, estimate};
 
-/// Registers of a HyperLogLog, and the number of hashes added.
+use super::config::REPEATS_MIN;
+
+/// A sketch of the hashes, and their number.
 pub(super) struct DistinctSketch {
-    registers: Vec<u8>,
+    registers: Box<Registers>,
     rows: u64,
 }
 
 impl DistinctSketch {
     pub(super) fn new() -> Self {
-        Self { registers: vec![0; 1 << SKETCH_BITS], rows: 0 }
+        Self { registers: Box::new([0; SKETCH_BYTES]), rows: 0 }
     }
 
     pub(super) fn add(&mut self, hashes: &[u64]) {
-        let registers = &mut self.registers[..1 << SKETCH_BITS];
-        for &hash in hashes {
-            let register = &mut registers[hash as usize & ((1 << SKETCH_BITS) - 1)];
-            let rank = (hash >> SKETCH_BITS).trailing_zeros() as u8 + 1;
-            *register = (*register).max(rank);
-        }
+        hashes.iter().for_each(|&hash| add_hash(&mut self.registers, hash));
         self.rows += hashes.len() as u64;
-    }
-
-    /// Number of distinct hashes among those added.
-    fn distinct(&self) -> f64 {
-        let registers = self.registers.len() as f64;
-        let sum: f64 = self.registers.iter().map(|&rank| 0.5f64.powi(rank as i32)).sum();
-        let estimate = 0.7213 / (1.0 + 1.079 / registers) * registers * registers / sum;
-        let empty = self.registers.iter().filter(|&&rank| rank == 0).count() as f64;
-        if estimate <= 2.5 * registers && empty > 0.0 { registers * (registers / empty).ln() } else { estimate }
     }
 
     /// The number of keys that rows like these are drawn from, if enough of them repeat to tell. Of `k` keys drawn `n`
     /// times at random, `k · (1 - e^(-n/k))` appear.
     pub(super) fn expected_keys(&self) -> Option<f64> {
         let rows = self.rows as f64;
-        let share = self.distinct() / rows.max(1.0);
+        let share = estimate(&self.registers) / rows.max(1.0);
         if share > 1.0 - REPEATS_MIN {
             return None;
         }

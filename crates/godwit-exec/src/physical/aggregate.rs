@@ -41,8 +41,9 @@ impl PhysicalPlanner<'_> {
             None => self.estimates.rows(self.plan, id) as u64,
             Some(sets) => sets.iter().map(|set| set.estimated_groups).sum(),
         };
+        let groups_max = self.groups_at_most(aggregate);
         let mut spec = {
-            let mut compiler = AggregateCompiler::new(stream.layout(), &self.context);
+            let mut compiler = AggregateCompiler::new(stream.layout(), &self.context).for_groups(groups_max);
             HashAggregateSpec {
                 groups: keys.iter().map(|key| compiler.expression(key)).collect::<Result<_>>()?,
                 grouping_sets,
@@ -76,6 +77,17 @@ impl PhysicalPlanner<'_> {
         let zero = number.map(|_| self.compile(&Expr::bigint(0), &mut stream)).transpose()?;
         stream.project(number.into_iter().collect(), zero.into_iter().collect());
         Ok(stream)
+    }
+
+    /// The maximum number of groups of all grouping sets; `None` if it is a guess.
+    fn groups_at_most(&self, aggregate: &Aggregate) -> Option<f64> {
+        let all: Vec<usize> = (0..aggregate.keys.len()).collect();
+        let sets = aggregate.sets.as_deref().unwrap_or(std::slice::from_ref(&all));
+        let of_set = |set: &Vec<usize>| {
+            let keys = set.iter().map(|&key| &aggregate.keys[key].1);
+            self.estimates.groups_at_most(self.plan, aggregate.input, keys)
+        };
+        sets.iter().map(of_set).sum()
     }
 
     /// The grouping sets, each with its expected number of groups.

@@ -2,17 +2,18 @@
 //!
 //! Functions are identified by their names; anything else is in their [`AggregateImplementation`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Layout, PlanContext};
 use godwit_functions::AggregateImplementation;
 use godwit_plan::{AggregateCall as Planned, Expr, ExprKind};
+use godwit_rows::aggregate_state::StateKind;
 use godwit_types::{SqlType, Value};
 use godwit_vector::PhysicalType;
 use godwit_vector::sql::column_type;
 
-use crate::hash_aggregate::{AggregateCall, AggregateKind, AggregateOrder};
+use crate::hash_aggregate::{AggregateCall, AggregateKind, AggregateOrder, SKETCHED_GROUPS_MAX, SKETCHES_BYTES_MAX};
 
 /// Maximum length of a list of the best values.
 const BEST_ROWS_MAX: i128 = 1_000_000;
@@ -21,12 +22,22 @@ const BEST_ROWS_MAX: i128 = 1_000_000;
 pub(super) struct AggregateCompiler<'a> {
     layout: Layout<'a>,
     context: &'a PlanContext,
+    /// Bytes that sketches and digests may still take.
+    sketches_bytes: usize,
+    /// Those there are: what they are of, and the conditions for it.
+    sketches: HashSet<(StateKind, Expr, Option<Expr>, bool)>,
     compiled: HashMap<Expr, Expression>,
 }
 
 impl<'a> AggregateCompiler<'a> {
     pub(super) fn new(layout: Layout<'a>, context: &'a PlanContext) -> Self {
-        Self { layout, context, compiled: HashMap::new() }
+        Self { layout, context, sketches_bytes: 0, sketches: HashSet::new(), compiled: HashMap::new() }
+    }
+
+    /// The same for at most this number of groups: few have sketches instead of all their values.
+    pub(super) fn for_groups(self, groups_max: Option<f64>) -> Self {
+        let are_few = groups_max.is_some_and(|groups| groups <= SKETCHED_GROUPS_MAX);
+        Self { sketches_bytes: if are_few { SKETCHES_BYTES_MAX } else { 0 }, ..self }
     }
 
     /// A group key or an argument.
@@ -72,6 +83,9 @@ impl<'a> AggregateCompiler<'a> {
             // There is nothing to interpolate between two strings or booleans.
             *interpolated &= !matches!(arguments[0].output().physical, PhysicalType::Str | PhysicalType::Bool);
         }
+        if let (Some(&arg), Some(argument)) = (args.first(), arguments.first()) {
+            kind = self.sketched(kind, call, arg, argument.output().physical);
+        }
         let filter = call.filter.as_ref().map(|filter| self.expression(filter)).transpose()?;
         let mut order_by = Vec::with_capacity(call.order_by.len());
         for key in &call.order_by {
@@ -87,6 +101,38 @@ impl<'a> AggregateCompiler<'a> {
             order_by,
             output: column_type(&call.ty, call.nullable)?,
         })
+    }
+
+    /// Replaces an aggregate by its approximation, if that is what the function promises, the type allows it, and there
+    /// is room.
+    fn sketched(&mut self, exact: AggregateKind, call: &Planned, arg: &Expr, physical: PhysicalType) -> AggregateKind {
+        // WITHIN GROUP (ORDER BY x DESC) counts from the largest.
+        let is_ascending = !call.order_by.iter().any(|key| key.descending);
+        let (state, approximation) = match (&*call.function.name, &exact) {
+            ("approx_count_distinct", AggregateKind::Count) if physical != PhysicalType::Nested => {
+                (StateKind::Distinct, AggregateKind::ApproximateCount)
+            }
+            // Nor for 128 bits.
+            ("approx_quantile", AggregateKind::Quantile { fractions, as_list, .. })
+                if is_number_line(&arg.ty) && physical != PhysicalType::I128 && is_ascending =>
+            {
+                let (fractions, as_list) = (fractions.clone(), *as_list);
+                (StateKind::Digest, AggregateKind::ApproximateQuantile { fractions, as_list })
+            }
+            _ => return exact,
+        };
+        let sketch = (state, arg.clone(), call.filter.clone(), call.distinct);
+        if self.sketches.contains(&sketch) {
+            return approximation;
+        }
+        match self.sketches_bytes.checked_sub(state.bytes()) {
+            Some(left) => {
+                self.sketches_bytes = left;
+                self.sketches.insert(sketch);
+                approximation
+            }
+            None => exact,
+        }
     }
 }
 
@@ -110,6 +156,13 @@ fn kind_of(call: &Planned, args: &[&Expr]) -> Result<AggregateKind> {
         other => AggregateKind::of_name(other)
             .ok_or_else(|| Error::unsupported(format!("the aggregate function {other}")))?,
     })
+}
+
+/// Returns true for types whose values are numbers, or stand for moments at equal distances. A float has too few digits
+/// for nanoseconds.
+fn is_number_line(ty: &SqlType) -> bool {
+    let is_moment = ty.is_timestamp() || matches!(ty, SqlType::Date | SqlType::Time);
+    ty.is_numeric() || (is_moment && *ty != SqlType::TimestampNs)
 }
 
 /// A quantile at one fraction or at a list of them.

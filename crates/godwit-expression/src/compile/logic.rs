@@ -1,8 +1,9 @@
 //! Logic: AND, OR, NOT, IS NULL, CASE, COALESCE, IN, patterns.
 
-use godwit_common::Result;
+use godwit_common::{ErrorKind, Result};
 use godwit_plan::{Expr, ExprKind, Match};
-use godwit_types::SqlType;
+use godwit_types::{SqlType, Value};
+use godwit_vector::ColumnType;
 use godwit_vector::sql::arrow_type;
 
 use super::types::is_held_as_text;
@@ -58,6 +59,19 @@ impl Compiler<'_> {
         let (values, mut output) = branches::unified(self.compile_all(all)?, &arrow_type(ty)?)?;
         output.nullable = values.iter().all(|value| value.output().nullable);
         Ok(Expression::new(Operation::Coalesce, values, output).folded())
+    }
+
+    pub(super) fn attempt(&mut self, input: &Expr) -> Result<Expression> {
+        let input = match self.compile(input) {
+            // Constants that aren't of their type are found while compiling.
+            Err(error) if error.kind() == ErrorKind::User => return Expression::literal(&Value::Null, &input.ty),
+            compiled => compiled?,
+        };
+        if !input.can_fail() {
+            return Ok(input);
+        }
+        let output = ColumnType { nullable: true, ..input.output().clone() };
+        Ok(Expression::new(Operation::Try, vec![input], output))
     }
 
     /// Compiles IN: one look-up in a set of constants, otherwise one comparison per element with a value computed once.

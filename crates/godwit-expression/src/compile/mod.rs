@@ -136,6 +136,7 @@ impl<'a> Compiler<'a> {
             ExprKind::Negate(input) => arithmetic::compile_negation(self.compile(input)?, &expr.ty, &text_of(expr)),
             ExprKind::Case { branches, otherwise } => self.case(branches, otherwise.as_deref(), &expr.ty),
             ExprKind::Coalesce(all) => self.coalesce(all, &expr.ty),
+            ExprKind::Try(input) => self.attempt(input),
             ExprKind::InList(value, list) => self.in_list(value, list, false, &text_of(expr)),
             ExprKind::Match { kind, input, pattern, escape } => self.matches(*kind, input, pattern, *escape, false),
             ExprKind::Call(function, args) => self.call(function, args, expr),

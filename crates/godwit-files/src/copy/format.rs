@@ -8,7 +8,7 @@ use godwit_common::{Error, Result, parse_bytes};
 use super::arrow::ArrowOptions;
 use super::csv::{CsvOptions, ForceQuote};
 use super::parquet::{Compression, ParquetOptions};
-use super::split::SplitOptions;
+use super::split_options::SplitOptions;
 use super::text::{Block, TextFormat};
 
 /// The format of a file to be written.

@@ -14,9 +14,12 @@ mod arrow;
 mod csv;
 mod distinct;
 mod format;
+mod name_pattern;
 mod output_file;
 mod parquet;
+mod replacement;
 mod split;
+mod split_options;
 mod text;
 
 use std::sync::Arc;
@@ -34,8 +37,8 @@ use godwit_vector::{Chunk, Vector};
 pub use format::FileFormat;
 pub use output_file::OutputFile;
 pub(crate) use parquet::write_error as parquet_write_error;
-pub use split::SplitOptions;
 use split::{MakeWriter, SplitWriter};
+pub use split_options::SplitOptions;
 
 /// A file in one of the formats, before it gets its name.
 trait FileWriter: Send + Sync {

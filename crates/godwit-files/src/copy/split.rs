@@ -1,5 +1,5 @@
 //! A folder of files as the target of `COPY`: one folder per value of some columns (`PARTITION_BY`), files of limited
-//! size (`FILE_SIZE_BYTES`).
+//! size (`FILE_SIZE_BYTES`), files of one worker (`PER_THREAD_OUTPUT`).
 //!
 //! ```text
 //! chunk ─▶ rows by the values of the columns ─▶ open files, one encoder each, under a lock
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Each file holds a whole piece in memory, whatever the number of workers. If the file of a partition was finished,
-//! the partition continues in another one.
+//! the partition continues in another one. Workers share the open files, unless each has its own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -15,9 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::{Schema, SchemaRef};
-use godwit_catalog::{CopyOption, OptionValue};
-use godwit_common::{Error, ErrorKind, Result, parse_bytes};
-use godwit_io::Files;
+use godwit_common::{Error, ErrorKind, Result};
+use godwit_io::{FileKind, Files, url_scheme};
 use godwit_memory::BufferManager;
 use godwit_types::{SqlType, Value, format_value};
 use godwit_vector::Chunk;
@@ -25,62 +24,16 @@ use godwit_vector::sql::{Reader, type_of_field};
 use parking_lot::Mutex;
 
 use super::output_file::OutputFile;
+use super::replacement::Replacement;
+use super::split_options::{Existing, SplitOptions};
 use super::{Encoder, FileWriter};
 use crate::hive::folder;
 
-/// Maximum number of open files. Each has its own buffers of a mebibyte or more.
+/// Maximum number of open files that workers share, or that each has. Each has its own buffers of a mebibyte or more.
 const OPEN_FILES_MAX: usize = 64;
 
 /// Minimum memory of an open file.
 const FILE_BYTES_MIN: u64 = 2 << 20;
-
-/// Bytes of a file after which another one begins, if `FILE_SIZE_BYTES` is given without a number.
-const FILE_BYTES_DEFAULT: u64 = 1 << 30;
-
-/// The distribution of rows over files.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct SplitOptions {
-    /// Columns whose values name folders.
-    partition_by: Vec<String>,
-    /// True if the files contain these columns, too.
-    keeps_columns: bool,
-    file_bytes: Option<u64>,
-    overwrites: bool,
-}
-
-impl SplitOptions {
-    /// Names of the options.
-    const NAMES: [&str; 5] =
-        ["partition_by", "write_partition_columns", "file_size_bytes", "overwrite_or_ignore", "overwrite"];
-
-    /// Returns true if an option is one of these.
-    pub(super) fn has(option: &CopyOption) -> bool {
-        Self::NAMES.contains(&option.name.as_str())
-    }
-
-    /// Returns these options from those of a statement; `None`: it writes a single file.
-    pub fn of(options: &[CopyOption], schema: &Schema) -> Result<Option<Self>> {
-        let mut split = Self::default();
-        for option in options {
-            match option.name.as_str() {
-                "partition_by" if option.word() == Some("*") => {
-                    split.partition_by = schema.fields().iter().map(|field| field.name().clone()).collect();
-                }
-                "partition_by" => split.partition_by = option.texts()?.to_vec(),
-                "write_partition_columns" => split.keeps_columns = option.flag()?,
-                "file_size_bytes" => {
-                    split.file_bytes = Some(match option.value {
-                        OptionValue::Absent => FILE_BYTES_DEFAULT,
-                        _ => parse_bytes(option.text()?)?.max(1),
-                    });
-                }
-                "overwrite_or_ignore" | "overwrite" => split.overwrites = option.flag()?,
-                _ => {}
-            }
-        }
-        Ok(Some(split).filter(|split| !split.partition_by.is_empty() || split.file_bytes.is_some()))
-    }
-}
 
 /// Creates the writer of a file.
 pub(super) type MakeWriter = Box<dyn Fn(OutputFile, &SchemaRef) -> Result<Arc<dyn FileWriter>> + Send + Sync>;
@@ -98,15 +51,18 @@ pub(super) struct SplitWriter {
     schema: SchemaRef,
     make: MakeWriter,
     memory: BufferManager,
+    /// Number of files begun, by folder.
+    begun: Mutex<HashMap<PathBuf, u64>>,
+    /// What becomes of the files that are there, if new ones replace them.
+    replacement: Option<Replacement>,
+    /// The files that workers share.
     open: Mutex<OpenFiles>,
 }
 
 #[derive(Default)]
 struct OpenFiles {
-    /// Open files by folder, below that of the statement.
+    /// By folder, below that of the statement.
     files: BTreeMap<PathBuf, OpenFile>,
-    /// Number of files begun, by folder.
-    begun: HashMap<PathBuf, u64>,
     clock: u64,
 }
 
@@ -137,11 +93,25 @@ impl SplitWriter {
         memory: &BufferManager,
     ) -> Result<Arc<Self>> {
         let folder = PathBuf::from(path);
-        let is_used = files.metadata(&folder).is_ok() && !files.entries(&folder).is_ok_and(|found| found.is_empty());
-        if is_used && !options.overwrites {
-            return Err(Error::user(format!("{path} is not an empty folder"))
-                .with_hint("write to another one, or add OVERWRITE_OR_IGNORE to replace files of the same names"));
+        let ending = options.extension.as_deref().unwrap_or(ending).to_owned();
+        let found = files.metadata(&folder).ok();
+        if found.is_some_and(|found| found.kind != FileKind::Folder) {
+            return Err(Error::user(format!("{path} is not a folder, and these options write several files")));
         }
+        let is_used = found.is_some() && !files.entries(&folder).is_ok_and(|found| found.is_empty());
+        let replacement = match options.existing {
+            Existing::Refused if is_used => {
+                return Err(Error::user(format!("{path} is not an empty folder")).with_hint(
+                    "write to another one, or add APPEND to keep its files, OVERWRITE to remove them, or \
+                     OVERWRITE_OR_IGNORE to replace those of the same names",
+                ));
+            }
+            Existing::Removed if url_scheme(path).is_some() => {
+                return Err(Error::unsupported("COPY with OVERWRITE to an object store, whose objects aren't removed"));
+            }
+            Existing::Removed if is_used => Some(Replacement::of(&files, &folder, &ending)?),
+            Existing::Refused | Existing::Removed | Existing::Overwritten | Existing::Kept => None,
+        };
         let mut keys: Vec<(usize, String, SqlType)> = Vec::new();
         for name in &options.partition_by {
             let place = schema.fields().iter().position(|field| field.name().eq_ignore_ascii_case(name));
@@ -156,9 +126,20 @@ impl SplitWriter {
                 .with_hint("leave one out, or add WRITE_PARTITION_COLUMNS"));
         }
         let written = Schema::new(kept.iter().map(|&place| schema.field(place).clone()).collect::<Vec<_>>());
-        let (ending, memory, open) = (ending.to_owned(), memory.clone(), Mutex::default());
-        let schema = Arc::new(written);
-        Ok(Arc::new(Self { files, folder, ending, options, keys, kept, schema, make, memory, open }))
+        Ok(Arc::new(Self {
+            files,
+            folder,
+            ending,
+            options,
+            keys,
+            kept,
+            schema: Arc::new(written),
+            make,
+            memory: memory.clone(),
+            begun: Mutex::default(),
+            replacement,
+            open: Mutex::default(),
+        }))
     }
 
     /// Returns the rows of a chunk by the folder that they go to.
@@ -181,18 +162,25 @@ impl SplitWriter {
         Ok(parts)
     }
 
-    fn write(&self, chunk: &Chunk) -> Result<()> {
+    /// Writes rows to a worker's own files, or to those that workers share.
+    fn write(&self, chunk: &Chunk, own: Option<&mut OpenFiles>) -> Result<()> {
         let vectors: Vec<_> = self.kept.iter().map(|&place| chunk.dense(place)).collect();
-        if self.keys.is_empty() {
-            return self.write_part(&mut self.open.lock(), Path::new(""), &Chunk::new(vectors, chunk.len()));
-        }
-        let parts = self.parts(chunk)?;
-        let mut open = self.open.lock();
-        for (path, rows) in parts {
-            let part = Chunk::new(vectors.iter().map(|vector| vector.take(&rows)).collect(), rows.len());
-            self.write_part(&mut open, &path, &part)?;
-        }
-        Ok(())
+        let parts = match self.keys.is_empty() {
+            true => vec![(PathBuf::new(), Chunk::new(vectors, chunk.len()))],
+            false => {
+                let part = |rows: &[u32]| Chunk::new(vectors.iter().map(|v| v.take(rows)).collect(), rows.len());
+                self.parts(chunk)?.into_iter().map(|(path, rows)| (path, part(&rows))).collect()
+            }
+        };
+        let mut shared;
+        let open = match own {
+            Some(own) => own,
+            None => {
+                shared = self.open.lock();
+                &mut *shared
+            }
+        };
+        parts.iter().try_for_each(|(path, part)| self.write_part(open, path, part))
     }
 
     fn write_part(&self, open: &mut OpenFiles, path: &Path, part: &Chunk) -> Result<()> {
@@ -202,14 +190,13 @@ impl SplitWriter {
             }
             // Without memory for another file, others are finished.
             let file = loop {
-                match self.begin(path, *open.begun.get(path).unwrap_or(&0)) {
+                match self.begin(path) {
                     Err(error) if error.kind() == ErrorKind::Resource && !open.files.is_empty() => {
                         open.finish_oldest()?
                     }
                     begun => break begun?,
                 }
             };
-            *open.begun.entry(path.to_owned()).or_default() += 1;
             open.files.insert(path.to_owned(), file);
         }
         open.clock += 1;
@@ -224,15 +211,26 @@ impl SplitWriter {
         open.files.remove(path).map_or(Ok(()), OpenFile::finish)
     }
 
-    fn begin(&self, path: &Path, number: u64) -> Result<OpenFile> {
+    fn file_name(&self, number: u64) -> String {
+        format!("{}.{}", self.options.names.name(number), self.ending)
+    }
+
+    fn begin(&self, path: &Path) -> Result<OpenFile> {
         let folder = self.folder.join(path);
         let shown = folder.display();
         self.files.create_folder(&folder).map_err(|error| Error::io(format!("making the folder {shown}"), &error))?;
-        let name = folder.join(format!("data_{number}.{}", self.ending));
+        let mut begun = self.begun.lock();
+        let number = begun.entry(path.to_owned()).or_default();
+        let mut name = folder.join(self.file_name(*number));
+        while self.replacement.as_ref().is_some_and(|replacement| !replacement.take(&name)) {
+            *number += 1;
+            name = folder.join(self.file_name(*number));
+        }
         let file = OutputFile::create(&*self.files, &name.to_string_lossy())?;
         let written = file.written();
         let writer = (self.make)(file, &self.schema)?;
         let encoder = writer.clone().encoder(&self.memory)?;
+        *number += 1;
         Ok(OpenFile { writer, encoder, written, used: 0 })
     }
 }
@@ -246,11 +244,19 @@ impl OpenFiles {
             None => Ok(()),
         }
     }
+
+    fn finish(&mut self) -> Result<()> {
+        while !self.files.is_empty() {
+            self.finish_oldest()?;
+        }
+        Ok(())
+    }
 }
 
 impl FileWriter for SplitWriter {
     fn encoder(self: Arc<Self>, _memory: &BufferManager) -> Result<Box<dyn Encoder>> {
-        Ok(Box::new(SplitEncoder(self)))
+        let own = self.options.by_worker.then(OpenFiles::default);
+        Ok(Box::new(SplitEncoder { writer: self, own }))
     }
 
     fn worker_bytes_min(&self) -> u64 {
@@ -258,27 +264,27 @@ impl FileWriter for SplitWriter {
     }
 
     fn finish(&self) -> Result<()> {
-        let mut open = self.open.lock();
         // Without rows, there is one file without rows, unless its folder is named by values.
-        if open.begun.is_empty() && self.keys.is_empty() {
-            self.begin(Path::new(""), 0)?.finish()?;
+        if self.begun.lock().is_empty() && self.keys.is_empty() {
+            self.begin(Path::new(""))?.finish()?;
         }
-        while !open.files.is_empty() {
-            open.finish_oldest()?;
-        }
-        Ok(())
+        self.open.lock().finish()?;
+        self.replacement.as_ref().map_or(Ok(()), Replacement::finish)
     }
 }
 
 /// A worker's access to the files.
-struct SplitEncoder(Arc<SplitWriter>);
+struct SplitEncoder {
+    writer: Arc<SplitWriter>,
+    own: Option<OpenFiles>,
+}
 
 impl Encoder for SplitEncoder {
     fn write(&mut self, chunk: &Chunk) -> Result<()> {
-        self.0.write(chunk)
+        self.writer.write(chunk, self.own.as_mut())
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        Ok(())
+        self.own.map_or(Ok(()), |mut own| own.finish())
     }
 }

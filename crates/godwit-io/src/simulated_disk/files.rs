@@ -53,6 +53,12 @@ impl Files for SimulatedDisk {
     fn create_folder(&self, _path: &Path) -> io::Result<()> {
         self.world().check_up()
     }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        let mut world = self.world();
+        world.change()?;
+        world.files.remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
 }
 
 /// A file's content when it was opened.

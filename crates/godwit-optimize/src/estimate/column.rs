@@ -131,6 +131,16 @@ impl Domain {
         }
     }
 
+    /// Returns true unless the number of values comes from a table or a constant.
+    fn is_guess(&self) -> bool {
+        match self {
+            Domain::Known(_) | Domain::OfTable { .. } => false,
+            Domain::AtMost(_) => true,
+            Domain::Part { of, .. } => of.is_guess(),
+            Domain::Computed { of, .. } => of.iter().any(|column| column.is_guess()),
+        }
+    }
+
     /// Returns how many computations lie in each other.
     fn depth(&self) -> u32 {
         match self {
@@ -151,6 +161,11 @@ impl ColumnEstimate {
     /// Returns the number of values that can occur.
     pub fn domain(&self) -> f64 {
         self.domain.values().0
+    }
+
+    /// Returns true if nothing is known of the number of values but the number of rows, itself an estimate.
+    pub(super) fn is_guess(&self) -> bool {
+        self.domain.is_guess()
     }
 
     /// Returns an upper bound on [`domain`](Self::domain) that is known without reading files.

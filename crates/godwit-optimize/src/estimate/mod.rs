@@ -194,6 +194,18 @@ impl Estimates {
         node::groups_of(&keys, &estimate)
     }
 
+    /// Returns the number of combinations of these keys' values, as far as tables and files tell it; `None` if one of them
+    /// is a guess.
+    pub fn groups_at_most<'e>(
+        &self,
+        plan: &Plan,
+        input: NodeId,
+        keys: impl IntoIterator<Item = &'e Expr>,
+    ) -> Option<f64> {
+        let (_, keys) = self.of_keys(plan, input, keys);
+        keys.iter().map(|key| (!key.is_guess()).then(|| key.domain() + 1.0)).product()
+    }
+
     /// Estimates the number of groups that these keys make of a node's rows if they are independent of each other: more
     /// than [`Self::groups`] expects, which takes keys to be related.
     pub(crate) fn groups_of_independent<'e>(

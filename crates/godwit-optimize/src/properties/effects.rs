@@ -63,6 +63,7 @@ pub fn never_fails(expr: &Expr) -> bool {
         | ExprKind::InList(..) => true,
         ExprKind::Cast { input, lenient } => *lenient || is_widening(&input.ty, &expr.ty),
         ExprKind::Arithmetic(operation, left, right) => has_room(*operation, left, right, &expr.ty),
+        ExprKind::Try(_) => return true,
         ExprKind::Parameter(_)
         | ExprKind::Match { .. }
         | ExprKind::Negate(_)

@@ -151,6 +151,7 @@ pub(crate) fn nullable_by(expr: &Expr, part: &mut dyn FnMut(&Expr) -> bool) -> b
             None => true,
         },
         ExprKind::Coalesce(all) => all.iter().all(part),
+        ExprKind::Try(_) => true,
         ExprKind::InList(value, list) => part(value) || list.iter().any(part),
         // A call that isn't NULL for arguments that are never NULL may still be NULL for others.
         ExprKind::Call(_, args) => expr.nullable || any(args),
@@ -205,6 +206,7 @@ fn outcomes(expr: &Expr, columns: &ColumnSet) -> Outcomes {
         ExprKind::Compare(comparison, a, b) if comparison.is_null_safe() => null_safe(*comparison, of(a), of(b)),
         ExprKind::Compare(_, a, b) | ExprKind::Arithmetic(_, a, b) => strict(&mut [&**a, &**b].into_iter()),
         ExprKind::Match { input, pattern, .. } => strict(&mut [&**input, &**pattern].into_iter()),
+        ExprKind::Try(input) => of(input) | NULL,
         ExprKind::Negate(input) => strict(&mut std::iter::once(&**input)),
         ExprKind::And(all) => all.iter().map(of).fold(TRUE, and),
         ExprKind::Or(all) => negate(all.iter().map(|part| negate(of(part))).fold(TRUE, and)),

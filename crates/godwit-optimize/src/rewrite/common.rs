@@ -127,7 +127,7 @@ fn evaluated_parts(expr: &Expr) -> Vec<&Expr> {
     match &expr.kind {
         ExprKind::And(all) | ExprKind::Or(all) | ExprKind::Coalesce(all) => all.iter().take(1).collect(),
         ExprKind::Case { branches, .. } => branches.iter().take(1).map(|(condition, _)| condition).collect(),
-        ExprKind::Lambda(..) | ExprKind::Subquery(_) | ExprKind::Let { .. } => Vec::new(),
+        ExprKind::Lambda(..) | ExprKind::Subquery(_) | ExprKind::Let { .. } | ExprKind::Try(_) => Vec::new(),
         _ => expr.children(),
     }
 }

@@ -50,6 +50,7 @@ fn fold_operation(expr: &Expr) -> Option<Value> {
             _ => Value::Null,
         }),
         ExprKind::IsNull(input) => Some(Value::Boolean(input.as_literal()?.is_null())),
+        ExprKind::Try(input) => input.as_literal().cloned(),
         ExprKind::Negate(input) => negate(input.as_literal()?, &expr.ty),
         ExprKind::Arithmetic(op, a, b) => {
             let (left, right) = (a.as_literal()?, b.as_literal()?);

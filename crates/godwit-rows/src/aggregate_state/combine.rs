@@ -3,9 +3,10 @@
 use godwit_common::Result;
 use godwit_vector::match_physical;
 
+use super::distinct::{Registers, add_sketch};
 use super::states::Ordered;
 use super::update::sum_overflow;
-use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, load, store};
+use super::{Comoments, Digest, Moments, PowerSums, StateKind, StateLayout, borrow, load, store};
 use crate::Rows;
 
 impl StateLayout {
@@ -44,6 +45,8 @@ impl StateLayout {
                 StateKind::Moments => pairs.merge(Moments::combined),
                 StateKind::PowerSums => pairs.merge(PowerSums::combined),
                 StateKind::Comoments => pairs.merge(Comoments::combined),
+                StateKind::Distinct => pairs.add::<Registers>(add_sketch),
+                StateKind::Digest => pairs.add::<Digest>(Digest::add_digest),
                 StateKind::Ordinal => {}
             }
         }
@@ -81,6 +84,18 @@ impl Pairs<'_> {
             let (target, source) = (target.as_ptr().wrapping_add(self.to), source.as_ptr().wrapping_add(self.from));
             // SAFETY: callers pass the type of the state; both rows are pinned and their states initialized.
             unsafe { store(target, f(load::<T>(target), load::<T>(source))) };
+        }
+    }
+
+    /// Like [`Self::merge`], for states that are changed in place.
+    fn add<T>(&self, f: impl Fn(&mut T, &T)) {
+        self.targets.note_loads(self.to);
+        self.sources.note_loads(self.from);
+        for (target, source) in self.targets.pointers().iter().zip(self.sources.pointers()) {
+            let (target, source) = (target.as_ptr().wrapping_add(self.to), source.as_ptr().wrapping_add(self.from));
+            assert_ne!(target, source, "a state isn't combined with itself");
+            // SAFETY: as above; the states begin at multiples of 8 bytes and differ, and the caller owns both rows.
+            unsafe { f(borrow::<T>(target), borrow::<T>(source)) };
         }
     }
 }

@@ -13,6 +13,8 @@
 //! (see the crate's documentation).
 
 mod combine;
+mod digest;
+pub mod distinct;
 mod moments;
 mod read;
 mod states;
@@ -27,6 +29,7 @@ use godwit_vector::PhysicalType;
 
 use crate::{RowLayout, RowList, Rows};
 
+use digest::Digest;
 pub use moments::{Comoments, Moments, PowerSums};
 pub use states::StateArea;
 
@@ -60,20 +63,33 @@ pub enum StateKind {
     /// For pairs of floats: number, both means, sums of squared differences from them, and the sum of the differences'
     /// products.
     Comoments,
+    /// A sketch of the different values: 4 KiB ([`distinct`]).
+    Distinct,
+    /// A digest of numbers: 7 KiB.
+    Digest,
     /// A number that the operator assigns to the group.
     Ordinal,
 }
 
 impl StateKind {
     /// Bytes in the area, a multiple of 8.
-    fn bytes(self) -> usize {
+    pub fn bytes(self) -> usize {
         match self {
             StateKind::SumI128 => 16,
             StateKind::Min(physical) | StateKind::Max(physical) => physical.width_bytes().next_multiple_of(8),
             StateKind::Moments => 24,
             StateKind::PowerSums => 40,
             StateKind::Comoments => 48,
-            _ => 8,
+            StateKind::Distinct => distinct::SKETCH_BYTES,
+            StateKind::Digest => size_of::<Digest>(),
+            StateKind::Count
+            | StateKind::SumI64
+            | StateKind::SumF64
+            | StateKind::BitAnd
+            | StateKind::BitOr
+            | StateKind::BitXor
+            | StateKind::Product
+            | StateKind::Ordinal => 8,
         }
     }
 }
@@ -156,6 +172,16 @@ fn for_each_state(rows: Rows<'_>, offset: usize, mut f: impl FnMut(usize, *mut u
 unsafe fn load<T: Copy>(at: *const u8) -> T {
     // SAFETY: passed on to the caller; rows are only aligned to 8 bytes.
     unsafe { at.cast::<T>().read_unaligned() }
+}
+
+/// Borrows a `T` at `at`, which is too large to be copied for each value.
+///
+/// # Safety
+/// As for [`load`]; nobody else uses the row while the borrow lasts, and `at` is aligned for a `T`.
+#[inline(always)]
+unsafe fn borrow<'a, T>(at: *mut u8) -> &'a mut T {
+    // SAFETY: passed on to the caller.
+    unsafe { &mut *at.cast::<T>() }
 }
 
 /// Writes a `T` at `at`.

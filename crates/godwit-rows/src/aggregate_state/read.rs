@@ -2,8 +2,10 @@
 
 use godwit_vector::{Flat, PhysicalType, match_physical};
 
-use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, load};
+use super::distinct::{Registers, estimate};
+use super::{Comoments, Digest, Moments, PowerSums, StateKind, StateLayout, load};
 use crate::Rows;
+use crate::row_ptr::RowPtr;
 
 impl StateLayout {
     /// The counts or ordinals of state `index`.
@@ -48,6 +50,29 @@ impl StateLayout {
     pub fn comoments(&self, index: usize, rows: Rows<'_>) -> Vec<Comoments> {
         assert_eq!(self.kind(index), StateKind::Comoments);
         self.read(index, rows)
+    }
+
+    /// The estimated numbers of different values of state `index`.
+    pub fn distinct_counts(&self, index: usize, rows: Rows<'_>) -> Vec<i64> {
+        assert_eq!(self.kind(index), StateKind::Distinct);
+        let at = self.at(index, rows.layout());
+        rows.note_loads(at);
+        let registers = |state: *mut u8| {
+            // SAFETY: the state is made of registers, and the rows are pinned.
+            unsafe { &*state.cast::<Registers>() }
+        };
+        let states = rows.pointers().iter().map(|row| row.as_ptr().wrapping_add(at));
+        states.map(|state| estimate(registers(state)).round() as i64).collect()
+    }
+
+    /// The values of state `index`, a digest, at these fractions of the way; `None` for groups without values.
+    pub fn quantiles(&self, index: usize, rows: Rows<'_>, fractions: &[f64]) -> Vec<Option<Vec<f64>>> {
+        assert_eq!(self.kind(index), StateKind::Digest);
+        let at = self.at(index, rows.layout());
+        rows.note_loads(at);
+        // SAFETY: the state is a digest, and the rows are pinned.
+        let digest = |row: &RowPtr| unsafe { load::<Digest>(row.as_ptr().wrapping_add(at)) };
+        rows.pointers().iter().map(|row| digest(row).quantiles(fractions)).collect()
     }
 
     /// The bits of state `index`.

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use godwit_common::{Error, Result};
+use godwit_vector::kernels::hash::hash_values;
 use godwit_vector::{Bitmap, Flat, Vector, match_flat, match_physical};
 
+use super::distinct::{Registers, add_hash};
 use super::states::Ordered;
-use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, for_each_state, load, store};
+use super::{Comoments, Digest, Moments, PowerSums, StateKind, StateLayout, borrow, for_each_state, load, store};
 use crate::Rows;
 
 impl StateLayout {
@@ -33,6 +35,10 @@ impl StateLayout {
             count(rows, at, validity);
             return Ok(());
         }
+        if kind == StateKind::Distinct {
+            distinct(rows, at, argument);
+            return Ok(());
+        }
         let flat = argument.to_flat();
         match kind {
             StateKind::SumI64 => sum_i64(rows, at, &flat, validity),
@@ -50,7 +56,10 @@ impl StateLayout {
             StateKind::Product => floats::<f64>(rows, at, &flat, validity, |old, value| old * value),
             StateKind::Moments => floats(rows, at, &flat, validity, Moments::with),
             StateKind::PowerSums => floats(rows, at, &flat, validity, PowerSums::with),
-            StateKind::Count | StateKind::Comoments | StateKind::Ordinal => unreachable!("not updated from values"),
+            StateKind::Digest => digest(rows, at, &flat, validity),
+            StateKind::Count | StateKind::Distinct | StateKind::Comoments | StateKind::Ordinal => {
+                unreachable!("not updated from flat values")
+            }
         }
         Ok(())
     }
@@ -225,6 +234,25 @@ fn floats<T: Copy>(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bit
         };
     }
     match_flat!(flat, values => apply!(values), _s => unreachable!("strings have no mean"), _a => unreachable!("nor lists"))
+}
+
+fn distinct(rows: Rows<'_>, at: usize, values: &Vector) {
+    let mut hashes = Vec::new();
+    hash_values(values, &mut hashes);
+    let validity = values.validity().map(|validity| &**validity);
+    // SAFETY: the state is made of registers; states begin at multiples of 8 bytes, and the caller owns the rows.
+    for_each_valid(rows, at, validity, |i, state| unsafe { add_hash(borrow::<Registers>(state), hashes[i]) });
+}
+
+fn digest(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>) {
+    macro_rules! add {
+        ($values:expr) => {{
+            let values = &$values[..rows.len()];
+            // SAFETY: the state is a digest; states begin at multiples of 8 bytes, and the caller owns the rows.
+            for_each_valid(rows, at, validity, |i, state| unsafe { borrow::<Digest>(state).add(values[i] as f64) })
+        }};
+    }
+    match_flat!(flat, values => add!(values), _s => unreachable!("strings have no digest"), _a => unreachable!("nor lists"))
 }
 
 fn comoments(rows: Rows<'_>, at: usize, x: &Vector, y: &Vector) {

@@ -177,7 +177,7 @@ fn leads_somewhere(path: &Path, node: Node<'_>) -> Result<bool> {
 /// Requires a path to a single value.
 fn singular(path: &Path) -> Result<&Path> {
     if path.is_plural() {
-        let error = Error::user("a path with * leads to several values, but only one is possible here");
+        let error = Error::user("a path with * or .. leads to several values, but only one is possible here");
         return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE));
     }
     Ok(path)

@@ -6,6 +6,7 @@
 //! | `$.a`, `$."a b"`, `$["a"]` | the member of a key |
 //! | `$[0]`, `$[-1]`, `$[#-1]` | an element, from the beginning or the end |
 //! | `$.*`, `$[*]` | all members, all elements |
+//! | `$..a`, `$..[0]`, `$..*` | likewise, of the value and of all values within it, outer ones first |
 //! | `/a/0` | the member of a key or the element at an index; `~1` is `/`, `~0` is `~` |
 //! | `a` | the member of a key, whatever characters it contains |
 //! | 0, −1 | an element |
@@ -29,6 +30,10 @@ enum Step {
     KeyOrElement(String),
     AllMembers,
     AllElements,
+    /// All members or elements.
+    AllParts,
+    /// The value and all values within it.
+    Anywhere,
 }
 
 impl Path {
@@ -57,11 +62,21 @@ impl Path {
 
     /// True if it may lead to several values.
     pub(super) fn is_plural(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::AllMembers | Step::AllElements))
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::AllMembers | Step::AllElements | Step::AllParts | Step::Anywhere))
     }
 
     /// Returns the value that the path leads to: the first if it leads to several.
     pub(super) fn find<'t>(&self, node: Node<'t>) -> Result<Option<Node<'t>>> {
+        if self.is_plural() {
+            let mut first = None;
+            self.find_all(node, &mut |node| {
+                first.get_or_insert(node);
+                Ok(())
+            })?;
+            return Ok(first);
+        }
         let mut node = node;
         for step in &self.steps {
             match one(step, node)? {
@@ -83,6 +98,18 @@ fn find_all<'t>(steps: &[Step], node: Node<'t>, found: &mut impl FnMut(Node<'t>)
     match step {
         Step::AllMembers => node.members().try_for_each(|(_, value)| find_all(rest, value, found)),
         Step::AllElements => node.elements().try_for_each(|value| find_all(rest, value, found)),
+        Step::AllParts => parts(node).try_for_each(|value| find_all(rest, value, found)),
+        Step::Anywhere => {
+            // Without recursion: values may be nested deeply.
+            let mut open = vec![node];
+            while let Some(node) = open.pop() {
+                find_all(rest, node, found)?;
+                let first_inside = open.len();
+                open.extend(parts(node));
+                open[first_inside..].reverse();
+            }
+            Ok(())
+        }
         Step::Key(_) | Step::Element(_) | Step::KeyOrElement(_) => match one(step, node)? {
             Some(next) => find_all(rest, next, found),
             None => Ok(()),
@@ -90,6 +117,12 @@ fn find_all<'t>(steps: &[Step], node: Node<'t>, found: &mut impl FnMut(Node<'t>)
     }
 }
 
+/// Returns the values of an object or the elements of an array.
+fn parts<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+    node.members().map(|(_, value)| value).chain(node.elements())
+}
+
+/// Follows a step that leads to one value at most.
 fn one<'t>(step: &Step, node: Node<'t>) -> Result<Option<Node<'t>>> {
     Ok(match step {
         Step::Key(key) => node.member(key)?,
@@ -98,8 +131,7 @@ fn one<'t>(step: &Step, node: Node<'t>) -> Result<Option<Node<'t>>> {
             Kind::Array => key.parse().ok().and_then(|at| element(node, at)),
             _ => node.member(key)?,
         },
-        Step::AllMembers => node.members().next().map(|(_, value)| value),
-        Step::AllElements => node.elements().next(),
+        Step::AllMembers | Step::AllElements | Step::AllParts | Step::Anywhere => unreachable!("it leads to several"),
     })
 }
 
@@ -117,12 +149,25 @@ fn element(node: Node<'_>, at: i64) -> Option<Node<'_>> {
 /// Maximum number of steps in a path with `$`: following them recurses once per step.
 const STEPS_MAX: usize = 1_000;
 
+/// Maximum number of `..` in a path: each multiplies the values that are looked at by the depth of nesting.
+const ANYWHERE_MAX: usize = 4;
+
 /// Parses the steps after `$`.
 fn steps(path: &str) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     let mut rest = &path[1..];
     while !rest.is_empty() {
         let wrong = |rest: &str| wrong_path(path, path.len() - rest.len());
+        let is_anywhere = rest.starts_with("..");
+        if let Some(behind) = rest.strip_prefix("..") {
+            if steps.iter().filter(|step| **step == Step::Anywhere).count() == ANYWHERE_MAX {
+                return Err(Error::user(format!("a path into JSON has at most {ANYWHERE_MAX} times .."))
+                    .with_code(SqlState::STATEMENT_TOO_COMPLEX));
+            }
+            steps.push(Step::Anywhere);
+            // A member follows without a point of its own.
+            rest = if behind.starts_with('[') { behind } else { &rest[1..] };
+        }
         let (step, behind) = match rest.as_bytes()[0] {
             b'.' => member_step(&rest[1..]),
             b'[' => element_step(&rest[1..]),
@@ -133,7 +178,10 @@ fn steps(path: &str) -> Result<Vec<Step>> {
             return Err(Error::user(format!("a path into JSON has at most {STEPS_MAX} steps"))
                 .with_code(SqlState::STATEMENT_TOO_COMPLEX));
         }
-        steps.push(step);
+        steps.push(match step {
+            Step::AllMembers | Step::AllElements if is_anywhere => Step::AllParts,
+            step => step,
+        });
         rest = behind;
     }
     Ok(steps)
@@ -182,7 +230,7 @@ fn wrong_path(path: &str, at: usize) -> Error {
     let place = path[..at].chars().count() + 1;
     Error::user(format!("'{path}' is not a path into JSON: see character {place}"))
         .with_code(SqlState::INVALID_PARAMETER_VALUE)
-        .with_hint("paths are such as $.key[0], $.\"a key\"[#-1], $.*, /key/0, or a key")
+        .with_hint("paths are such as $.key[0], $.\"a key\"[#-1], $.*, $..key, /key/0, or a key")
 }
 
 #[cfg(test)]
@@ -223,6 +271,11 @@ mod tests {
         assert_eq!(found(text, "$.a[*]").len(), 2);
         assert_eq!(found(text, "$.*.*"), ["4", "5"]);
         assert_eq!(found("[[1, 2], [3], 4]", "$[*][0]"), ["1", "3"]);
+        assert_eq!(found(r#"{"a": {"b": 1}, "b": [{"b": 2}, 3]}"#, "$..b"), [r#"[{"b": 2}, 3]"#, "1", "2"]);
+        assert_eq!(found("[[1, 2], [3]]", "$..[0]"), ["[1, 2]", "1", "3"]);
+        assert_eq!(found(r#"{"a": {"b": {"b": 5}}}"#, "$.a..b.b"), ["5"]);
+        assert_eq!(found(r#"{"a": {"b": 1}}"#, "$..*"), [r#"{"b": 1}"#, "1"]);
+        assert_eq!(found("[1, [2]]", "$..*"), ["1", "[2]", "2"]);
         for path in ["$.x", "$[0]", "$.a[2]", "$.a[-3]", "$.a[-9223372036854775808]", "/a/x", "/a/-9"] {
             assert!(found(text, path).is_empty(), "{path}");
         }
@@ -232,7 +285,8 @@ mod tests {
 
     #[test]
     fn wrong_paths_are_refused() {
-        for (path, place) in [("$.", 2), ("$a", 2), ("$.a..b", 4), ("$.a[", 4), ("$[x]", 2), ("$é.\"", 2), ("$[#1]", 2)]
+        for (path, place) in
+            [("$.", 2), ("$a", 2), ("$..", 3), ("$...b", 3), ("$.a[", 4), ("$[x]", 2), ("$é.\"", 2), ("$[#1]", 2)]
         {
             let error = Path::parse(path).unwrap_err();
             assert!(error.message().ends_with(&format!("character {place}")), "{path}: {}", error.message());

@@ -71,10 +71,6 @@ fn structs(columns: Vec<ArrayRef>, call: &Call<'_>, valid: Option<Bitmap>) -> Re
     Ok(Vector::flat(Flat::Nested(Arc::new(array)), valid))
 }
 
-fn name_of_number(at: usize) -> String {
-    format!("v{}", at + 1)
-}
-
 /// Returns a struct type; its field names must differ even if case is ignored.
 fn struct_of(fields: Vec<(String, SqlType)>) -> std::result::Result<SqlType, NoFunction> {
     for (at, (name, _)) in fields.iter().enumerate() {
@@ -115,9 +111,7 @@ fn row(arguments: &[ArgumentType<'_>]) -> Chosen {
         return None;
     }
     let types: Vec<SqlType> = arguments.iter().map(any_type).collect();
-    let fields =
-        types.iter().enumerate().map(|(at, ty)| StructField { name: name_of_number(at).into(), ty: ty.clone() });
-    let result = SqlType::Struct(fields.collect());
+    let result = SqlType::Struct(StructField::of_row(types.iter().cloned()));
     let compute = |call: &Call<'_>| {
         let columns = (0..call.arguments.len()).map(|at| call.items(at)?.in_rows(call.rows));
         structs(columns.collect::<Result<_>>()?, call, None)
@@ -201,22 +195,16 @@ fn changed(arguments: &[ArgumentType<'_>], may_replace: bool) -> Chosen {
 
 fn concat(arguments: &[ArgumentType<'_>]) -> Chosen {
     let records = arguments.iter().map(|record| record.ty.fields()).collect::<Option<Vec<_>>>()?;
-    let fields: Vec<(String, SqlType)> = records
-        .iter()
-        .flat_map(|fields| fields.iter())
-        .map(|field| (field.name.to_string(), field.ty.clone()))
-        .collect();
+    let fields = records.iter().flat_map(|fields| fields.iter());
     // Rows have numbers instead of names, which are counted continuously.
-    let is_numbered =
-        |fields: &[StructField]| fields.iter().enumerate().all(|(at, field)| *field.name == *name_of_number(at));
-    let fields = match records.iter().all(|fields| is_numbered(fields)) {
-        true => fields.into_iter().enumerate().map(|(at, (_, ty))| (name_of_number(at), ty)).collect(),
-        false => fields,
+    let fields: Arc<[StructField]> = match records.iter().all(|fields| StructField::are_of_row(fields)) {
+        true => StructField::of_row(fields.map(|field| field.ty.clone())),
+        false => fields.cloned().collect(),
     };
     if fields.is_empty() {
         return None;
     }
-    let result = match struct_of(fields) {
+    let result = match struct_of(fields.iter().map(|field| (field.name.to_string(), field.ty.clone())).collect()) {
         Ok(result) => result,
         Err(error) => return Some(Err(error)),
     };
@@ -243,14 +231,13 @@ fn keys(arguments: &[ArgumentType<'_>]) -> Chosen {
 
 fn values(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [record] = arguments else { return None };
-    let fields = record.ty.fields()?.iter().enumerate();
-    let fields = fields.map(|(at, field)| StructField { name: name_of_number(at).into(), ty: field.ty.clone() });
+    let fields = StructField::of_row(record.ty.fields()?.iter().map(|field| field.ty.clone()));
     let compute = |call: &Call<'_>| {
         let record = call.items(0)?.in_rows(call.rows)?;
         let validity = call.arguments[0].validity().map(|validity| validity.as_ref().clone());
         structs(record.as_struct().columns().to_vec(), call, validity)
     };
-    Some(Ok(strict(vec![record.ty.clone()], SqlType::Struct(fields.collect()), compute).total().never_null()))
+    Some(Ok(strict(vec![record.ty.clone()], SqlType::Struct(fields), compute).total().never_null()))
 }
 
 /// Returns the types for a search: a struct whose fields have one type, and that type for the value.

@@ -51,6 +51,14 @@ pub fn hash_vectors(vectors: &[Vector], rows: usize, hashes: &mut Vec<u64>) {
     hash_columns(&views, rows, hashes);
 }
 
+/// Computes the hash of each value, for sketches: they don't survive the test world of [`force_hash_collisions`], and
+/// have no need to.
+pub fn hash_values(values: &Vector, hashes: &mut Vec<u64>) {
+    hashes.clear();
+    hashes.resize(values.len(), 0);
+    combine_column(ColumnView { vector: values, selection: None }, hashes);
+}
+
 /// Returns the hash of a single string, for sets and sketches.
 #[inline]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {

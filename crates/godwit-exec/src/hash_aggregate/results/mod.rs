@@ -22,6 +22,7 @@ use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, StrColumn, Vector, n
 use self::deviations::Deviations;
 use self::grown::{Lists, Texts};
 use self::picks::Picks;
+pub(super) use self::picks::lists;
 pub(crate) use self::picks::part_of_the_way;
 use self::runs::Runs;
 use super::plan::CollectedSet;
@@ -219,7 +220,7 @@ fn owned(vector: Vector) -> Vector {
 }
 
 /// The items of a list type.
-fn item_of(ty: &ColumnType) -> Result<&FieldRef> {
+pub(super) fn item_of(ty: &ColumnType) -> Result<&FieldRef> {
     match &ty.logical {
         DataType::List(item) => Ok(item),
         other => Err(Error::internal(format!("a list as {other}"))),

@@ -100,7 +100,7 @@ fn only_in(values: Vector, groups: &Bitmap) -> Vector {
 }
 
 /// Lists of `len` values each.
-fn lists(values: &Vector, len: usize, groups: &Bitmap, ty: &ColumnType) -> Result<Vector> {
+pub(in super::super) fn lists(values: &Vector, len: usize, groups: &Bitmap, ty: &ColumnType) -> Result<Vector> {
     let item = item_of(ty)?;
     // Groups without values have nothing in their slots, not even the bytes of a nested value.
     let picked = Bitmap::from_fn(values.len(), |slot| groups.get(slot / len));

@@ -208,7 +208,8 @@ fn keyed_bound(bound: FrameBound) -> FrameBound {
 
 fn args_by_keys(name: &str, is_distinct: bool, mut args: Vec<Expr>) -> Vec<Expr> {
     match (name, &mut args[..]) {
-        ("count" | "approx_count_distinct", [arg]) if is_distinct => *arg = key_of(arg.clone()),
+        ("count", [arg]) if is_distinct => *arg = key_of(arg.clone()),
+        ("approx_count_distinct", [arg]) => *arg = key_of(arg.clone()),
         ("arg_min" | "arg_max" | "arg_min_n" | "arg_max_n", [_, by, ..]) => *by = key_of(by.clone()),
         _ => {}
     }
