@@ -30,9 +30,12 @@ const TYPES: [PhysicalType; 13] = [
     PhysicalType::Str,
 ];
 
-/// The longest batch, and the number of cases; Miri takes a thousand times as long.
-const MANY_ROWS: u64 = if cfg!(miri) { 200 } else { 2048 };
+/// The longest batch, the longest string, the number of cases, and one in so many of the batches of each: Miri takes a
+/// thousand times as long.
+const MANY_ROWS: u64 = if cfg!(miri) { 100 } else { 2048 };
+const LONGEST_BYTES: u64 = if cfg!(miri) { 3_000 } else { 300_000 };
 const CASES: u32 = if cfg!(miri) { 2 } else { 60 };
+const BATCHES_PART: usize = if cfg!(miri) { 4 } else { 1 };
 
 /// A small generator: proptest's own is too slow for the amount of data.
 pub(crate) struct Random(pub(crate) u64);
@@ -96,7 +99,7 @@ fn random_string(random: &mut Random, long: bool) -> Vec<u8> {
         0..=59 => random.below(13),
         60..=97 => 12 + random.below(40),
         398 => random.below(5_000),
-        399 => random.below(300_000),
+        399 => random.below(LONGEST_BYTES),
         _ => 100 + random.below(200),
     };
     let first = random.next();
@@ -273,7 +276,7 @@ proptest! {
         let mut checked_while_shared = None;
         // Stays in place, whatever happens to the collection.
         let mut listed = RowList::new(&layout);
-        for _ in 0..12 {
+        for _ in 0..12 / BATCHES_PART {
             // Into the collection itself, or into one that it absorbs.
             let mut other = random.one_in(3).then(|| RowCollection::new(&manager, &layout, Some(3)));
             for _ in 0..2 {
@@ -453,7 +456,7 @@ fn workers_pin_spilled_rows_at_once() {
     let mut model = Model::new(&[PhysicalType::Str, PhysicalType::I32, PhysicalType::Str]);
     let layout = model.layout(false, 0);
     let mut rows = RowCollection::new(&manager, &layout, None);
-    for _ in 0..40 {
+    for _ in 0..40 / BATCHES_PART {
         let (vectors, positions, _) = model.batch(&mut random, true);
         rows.append(&vectors, positions.as_deref(), None, None).unwrap();
     }
