@@ -192,7 +192,8 @@ impl StateReader<'_> {
             PhysicalType::F64 => Flat::F64(values.collect::<Vec<f64>>().into()),
             _ => {
                 let limits = limits_of(if as_list { item_of(ty)?.data_type() } else { &ty.logical }, physical);
-                integers(physical, values.map(|value| (value.round() as i128).clamp(limits.min, limits.max)))
+                let values = values.map(|value| (value.round() as i128).clamp(limits.min, limits.max));
+                integers(physical, values.collect::<Vec<i128>>())
             }
         };
         match as_list {

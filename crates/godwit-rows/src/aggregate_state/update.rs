@@ -245,14 +245,14 @@ fn distinct(rows: Rows<'_>, at: usize, values: &Vector) {
 }
 
 fn digest(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>) {
-    macro_rules! add {
-        ($values:expr) => {{
-            let values = &$values[..rows.len()];
-            // SAFETY: the state is a digest; states begin at multiples of 8 bytes, and the caller owns the rows.
-            for_each_valid(rows, at, validity, |i, state| unsafe { borrow::<Digest>(state).add(values[i] as f64) })
-        }};
-    }
-    match_flat!(flat, values => add!(values), _s => unreachable!("strings have no digest"), _a => unreachable!("nor lists"))
+    let values: Vec<f64> = match_flat!(
+        flat,
+        values => values.iter().map(|&value| value as f64).collect(),
+        _s => unreachable!("strings have no digest"),
+        _a => unreachable!("nor lists")
+    );
+    // SAFETY: the state is a digest; states begin at multiples of 8 bytes, and the caller owns the rows.
+    for_each_valid(rows, at, validity, |i, state| unsafe { borrow::<Digest>(state).add(values[i]) });
 }
 
 fn comoments(rows: Rows<'_>, at: usize, x: &Vector, y: &Vector) {
