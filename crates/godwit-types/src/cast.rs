@@ -319,8 +319,7 @@ pub(crate) fn field_sources(from: &[StructField], to: &[StructField]) -> Option<
     if sources.iter().any(Option::is_some) {
         return Some(sources);
     }
-    let by_place = from.len() == to.len() && (StructField::are_of_row(from) || StructField::are_of_row(to));
-    by_place.then(|| (0..to.len()).map(Some).collect())
+    StructField::meet_by_place(from, to).then(|| (0..to.len()).map(Some).collect())
 }
 
 /// Returns the position of the field of a name, in any case.
@@ -396,10 +395,13 @@ mod tests {
     fn fields_go_by_name_or_place() {
         let from = T::struct_of([("a", T::Integer), ("b", T::Varchar)]);
         let swapped = T::struct_of([("B", T::Varchar), ("A", T::BigInt)]);
-        let renamed = T::struct_of([("x", T::BigInt), ("y", T::Varchar)]);
+        let row = T::Struct(StructField::of_row([T::BigInt, T::Varchar]));
         assert_eq!(context(&from, &swapped), Some(Implicit));
         assert!(!cast_kind(&from, &swapped).unwrap().keeps_order);
-        assert!(cast_kind(&from, &renamed).unwrap().keeps_order);
-        assert_eq!(cast_kind(&from, &T::struct_of([("a", T::Integer)])), None);
+        assert!(cast_kind(&from, &row).unwrap().keeps_order);
+        assert_eq!(cast_kind(&from, &T::struct_of([("x", T::BigInt), ("y", T::Varchar)])), None);
+        // A field more becomes NULL, a field less is for columns only.
+        let more = T::struct_of([("a", T::Integer), ("b", T::Varchar), ("c", T::Date)]);
+        assert_eq!((context(&from, &more), context(&more, &from)), (Some(Implicit), Some(Assignment)));
     }
 }

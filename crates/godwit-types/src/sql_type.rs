@@ -103,6 +103,15 @@ impl StructField {
         fields.iter().enumerate().all(|(at, field)| *field.name == *Self::name_in_row(at))
     }
 
+    /// Returns true if one of two structs is a row, whose fields nobody named, and all fields of the other have names that
+    /// somebody chose.
+    pub(crate) fn meet_by_place(a: &[StructField], b: &[StructField]) -> bool {
+        let is_number = |name: &str| name.strip_prefix('v').is_some_and(|digits| digits.parse::<usize>().is_ok());
+        let are_named = |fields: &[StructField]| !fields.iter().any(|field| is_number(&field.name));
+        let is_row_beside = |row, named| Self::are_of_row(row) && are_named(named);
+        a.len() == b.len() && (is_row_beside(a, b) || is_row_beside(b, a))
+    }
+
     fn name_in_row(at: usize) -> String {
         format!("v{}", at + 1)
     }

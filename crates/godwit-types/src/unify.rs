@@ -90,9 +90,8 @@ fn common_fields(a: &[StructField], b: &[StructField]) -> Option<Arc<[StructFiel
     let common = |name: &StructField, other: &StructField| {
         Some(StructField { name: name.name.clone(), ty: common_type(&name.ty, &other.ty)? })
     };
-    let (row, named) = if StructField::are_of_row(a) { (a, b) } else { (b, a) };
-    let is_disjoint = || a.iter().all(|field| position_of(&field.name, b).is_none());
-    if StructField::are_of_row(row) && a.len() == b.len() && is_disjoint() {
+    if StructField::meet_by_place(a, b) {
+        let (row, named) = if StructField::are_of_row(a) { (a, b) } else { (b, a) };
         return named.iter().zip(row).map(|(name, other)| common(name, other)).collect();
     }
     let of_first = a.iter().map(|field| match position_of(&field.name, b) {
