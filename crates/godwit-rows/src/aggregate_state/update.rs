@@ -244,6 +244,7 @@ fn distinct(rows: Rows<'_>, at: usize, values: &Vector) {
     for_each_valid(rows, at, validity, |i, state| unsafe { add_hash(borrow::<Registers>(state), hashes[i]) });
 }
 
+#[allow(clippy::unnecessary_cast, reason = "the loop is compiled for every type of numbers")]
 fn digest(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>) {
     let values: Vec<f64> = match_flat!(
         flat,
