@@ -280,10 +280,6 @@ fn queries_mean_what_they_say() {
         ("PIVOT g ON g IN (1, 2) USING sum(v)", "11 NULL"),
         ("UNPIVOT k ON k, x INTO NAME n VALUE w", "k 1, k 2, x 1, x 5"),
         ("FROM (DESCRIBE k)", "k INTEGER NO NULL NULL NULL, x INTEGER NO NULL NULL NULL"),
-        (
-            "FROM (SUMMARIZE g) SELECT column_name, min, max, approx_unique, avg, std, count, null_percentage",
-            "g 1 2 2 1.3333333333333333 0.5773502691896257 3 0.00, v 5 6 2 5.5 0.7071067811865476 3 33.33",
-        ),
         // Views.
         ("SELECT count(*) FROM v40", "3"),
         ("SELECT * FROM circle", "circle uses itself"),
