@@ -102,7 +102,7 @@ TEXTS = "Texts of values are those of casts to VARCHAR"
 SPLIT = "`string_to_array` is PostgreSQL's"
 NO_FIELD = "`to_char` writes what is no field as it stands"
 HOURS = "have at most 292 years of hours"
-EXACT_COUNTS = "`approx_count_distinct` counts exactly"
+ESTIMATED_COUNTS = "`approx_count_distinct` is a HyperLogLog"
 CUT_OFF = "What lies between two moments or decimals is cut off"
 INTERVAL_LISTS = "DISTINCT in `avg` and `sum` of intervals, in lists ordered by them"
 INTERVALS = "Aggregates of intervals besides counts"
@@ -176,7 +176,7 @@ KNOWN: list[Known] = [
     Known(NO_FIELD, "to_char"),
     Known(HOURS, "to_.*s", actual="hours of the interval"),
     Known(CUT_OFF, "quantile_cont|median|percentile_cont", call="t_timestamp|t_date|t_decimal"),
-    Known(EXACT_COUNTS, "approx_count_distinct"),
+    Known(ESTIMATED_COUNTS, "approx_count_distinct"),
     Known(INTERVAL_LISTS, "array_agg|avg|sum", call="DISTINCT.*t_interval", actual=ERROR),
     Known(INTERVALS, "median|quantile_cont|mode", call="t_interval"),
 ]
