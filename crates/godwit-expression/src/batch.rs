@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use godwit_common::Result;
 use godwit_vector::{Chunk, Vector};
 
 use crate::expression::LocalId;
@@ -43,6 +44,13 @@ impl<'a> Batch<'a> {
     /// Returns the rows of this batch at `rows`.
     pub(crate) fn select(&'a self, rows: &'a [u32]) -> Batch<'a> {
         Batch { source: Source::Rows(self, rows), rows: rows.len(), gathered: RefCell::default() }
+    }
+
+    /// Evaluates the first half of the rows, then the second one.
+    pub(crate) fn by_halves(&self, evaluate: impl Fn(&Batch<'_>) -> Result<Vector>) -> Result<[Vector; 2]> {
+        let rows: Vec<u32> = (0..self.rows as u32).collect();
+        let (first, second) = rows.split_at(rows.len() / 2);
+        Ok([evaluate(&self.select(first))?, evaluate(&self.select(second))?])
     }
 
     /// Returns the same rows, with the value of a Let.

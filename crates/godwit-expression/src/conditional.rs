@@ -8,7 +8,7 @@ use godwit_vector::kernels::boolean;
 use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::kernels::scatter::Scatter;
 use godwit_vector::kernels::select::{select_bits, select_not_true};
-use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, Vector};
+use godwit_vector::{PhysicalType, Vector};
 
 use crate::Expression;
 use crate::batch::Batch;
@@ -138,26 +138,11 @@ pub(crate) fn evaluate_coalesce(arguments: &[Expression], batch: &Batch<'_>, phy
 /// by halves, which finds `n` such rows in `n` log(rows) evaluations.
 pub(crate) fn evaluate_try(argument: &Expression, batch: &Batch<'_>) -> Result<Vector> {
     match argument.evaluate_batch(batch) {
-        Err(error) if error.kind() == ErrorKind::User && batch.rows() == 1 => Ok(no_value(argument.output())),
+        Err(error) if error.kind() == ErrorKind::User && batch.rows() == 1 => Ok(Vector::null_of(argument.output(), 1)),
         Err(error) if error.kind() == ErrorKind::User => {
-            let rows: Vec<u32> = (0..batch.rows() as u32).collect();
-            let (first, second) = rows.split_at(rows.len() / 2);
-            let first = evaluate_try(argument, &batch.select(first))?;
-            let second = evaluate_try(argument, &batch.select(second))?;
-            Ok(concatenated(&[first, second]))
+            Ok(concatenated(&batch.by_halves(|half| evaluate_try(argument, half))?))
         }
         evaluated => evaluated,
-    }
-}
-
-/// Returns a NULL of a type.
-fn no_value(output: &ColumnType) -> Vector {
-    match output.physical {
-        PhysicalType::Nested => {
-            let validity = Some(Bitmap::filled(1, false));
-            Vector::flat(Flat::Nested(arrow_array::new_null_array(&output.logical, 1)), validity)
-        }
-        physical => Vector::null(physical, 1),
     }
 }
 

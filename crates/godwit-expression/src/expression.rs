@@ -301,11 +301,7 @@ impl Expression {
         let is_nested = self.0.output.physical == PhysicalType::Nested;
         match self.evaluate_batch(batch) {
             Err(error) if error.kind() == ErrorKind::Resource && batch.rows() > 1 && !is_nested => {
-                let rows: Vec<u32> = (0..batch.rows() as u32).collect();
-                let (first, second) = rows.split_at(rows.len() / 2);
-                let parts = [first, second].map(|half| self.evaluate_in_parts(&batch.select(half)));
-                let [first, second] = parts;
-                let parts = [first?, second?];
+                let parts = batch.by_halves(|half| self.evaluate_in_parts(half))?;
                 match parts.iter().map(Vector::text_bytes).sum::<usize>() <= TOGETHER_BYTES_MAX {
                     true => Ok(concatenated(&parts)),
                     false => Err(error.with_hint("compute the texts in a subquery")),

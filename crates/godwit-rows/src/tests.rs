@@ -30,11 +30,13 @@ const TYPES: [PhysicalType; 13] = [
     PhysicalType::Str,
 ];
 
-/// The longest batch, the longest string, the number of cases, and one in so many of the batches of each: Miri takes a
-/// thousand times as long.
+// Miri takes a thousand times as long, so it gets less of everything.
+/// Maximum number of rows in a batch.
 const MANY_ROWS: u64 = if cfg!(miri) { 100 } else { 2048 };
+/// Maximum length of a string.
 const LONGEST_BYTES: u64 = if cfg!(miri) { 3_000 } else { 300_000 };
 const CASES: u32 = if cfg!(miri) { 2 } else { 60 };
+/// The number of batches in a test is divided by this.
 const BATCHES_PART: usize = if cfg!(miri) { 4 } else { 1 };
 
 /// A small generator: proptest's own is too slow for the amount of data.

@@ -311,9 +311,9 @@ fn nested(from: &SqlType, to: &SqlType) -> Option<Cast> {
     })
 }
 
-/// Returns, for each field of a struct, the position of its source: the field of the same name in any case; `None` is
-/// for a field without one, which becomes NULL. If no names agree, fields of a row, which nobody named, become those at
-/// the same positions, and the other way round. `None` as a whole if the structs have no field in common.
+/// Returns, for each field of the struct `to`, the position in `from` of the field that it is cast from: the one with the
+/// same name, ignoring case; `None` if there isn't one, and the field becomes NULL. Between `ROW(…)`, whose fields have no
+/// names of their own, and a struct, fields are matched by position. `None` as a whole if nothing matches.
 pub(crate) fn field_sources(from: &[StructField], to: &[StructField]) -> Option<Vec<Option<usize>>> {
     let sources: Vec<Option<usize>> = to.iter().map(|field| position_of(&field.name, from)).collect();
     if sources.iter().any(Option::is_some) {

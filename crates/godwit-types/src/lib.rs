@@ -38,6 +38,7 @@ mod text;
 mod time_tz;
 mod time_zone;
 mod unify;
+mod uuid;
 mod value;
 
 #[cfg(test)]
@@ -57,4 +58,5 @@ pub use text::{format_value, is_json, parse_value, special_in_string, write_inte
 pub use time_tz::TimeTz;
 pub use time_zone::TimeZone;
 pub use unify::common_type;
+pub use uuid::UuidGenerator;
 pub use value::{Interval, Value};

@@ -103,8 +103,8 @@ impl StructField {
         fields.iter().enumerate().all(|(at, field)| *field.name == *Self::name_in_row(at))
     }
 
-    /// Returns true if one of two structs is a row, whose fields nobody named, and all fields of the other have names that
-    /// somebody chose.
+    /// Returns true if one struct comes from `ROW(…)` and the other has none of the names that it gives to fields: then
+    /// these are matched by position.
     pub(crate) fn meet_by_place(a: &[StructField], b: &[StructField]) -> bool {
         let is_number = |name: &str| name.strip_prefix('v').is_some_and(|digits| digits.parse::<usize>().is_ok());
         let are_named = |fields: &[StructField]| !fields.iter().any(|field| is_number(&field.name));

@@ -84,8 +84,8 @@ fn common_nested(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     })
 }
 
-/// Returns the fields of both structs, matched by name: those of the first, then those that only the second has. If no
-/// names agree, a row, whose fields nobody named, is matched by position and takes the names of the other.
+/// Returns the fields of both structs, matched by name: those of the first, then those that only the second has.
+/// `ROW(…)` is matched by position and takes the names of the other.
 fn common_fields(a: &[StructField], b: &[StructField]) -> Option<Arc<[StructField]>> {
     let common = |name: &StructField, other: &StructField| {
         Some(StructField { name: name.name.clone(), ty: common_type(&name.ty, &other.ty)? })

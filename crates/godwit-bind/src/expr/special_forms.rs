@@ -100,12 +100,11 @@ impl Binder {
         let mut inside = Collected::default();
         let mut context =
             ExprContext { scope: cx.scope, clause: cx.clause, collected: &mut inside, windows: cx.windows };
-        let value = match self.call_arguments(call, "try", &mut context) {
+        let [value] = match self.call_arguments(call, "try", &mut context) {
             // A constant that isn't of its type.
             Err(error) if error.code().is_data_exception() => return Ok(Expr::null(SqlType::Unknown).at(span)),
-            args => taking::<1>(args?, call)?,
+            args => taking(args?, call)?,
         };
-        let [value] = value;
         let refused = |what: &str| {
             let error = Error::unsupported(format!("TRY of {what}")).at_span(value.span);
             Err(error.with_hint("write TRY around the part whose errors should become NULL"))

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span};
-use godwit_plan::{
-    Aggregate, AggregateCall, ColumnId, Expr, ExprKind, Join, JoinKind, Node, NodeId, Project, Unnest, UnnestedList,
-};
+use godwit_plan::{Aggregate, AggregateCall, ColumnId, Expr, ExprKind, Node, NodeId, Project, Unnest, UnnestedList};
 use godwit_syntax::ast::{self, DescribeTarget, TableFactorKind};
 use godwit_types::{SqlType, Value};
 
@@ -45,27 +43,17 @@ impl Binder {
     /// quartiles of numbers and moments, rows, NULLs. Reads the query once for every [`SUMMARIZED_AT_ONCE`] columns.
     pub(crate) fn summarize(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
         let mut fields: [Vec<Expr>; SUMMARY_COLUMNS.len()] = Default::default();
-        let mut node = None;
-        let mut summarized = 0;
-        loop {
-            let described = self.described(&describe.target, scope)?;
-            let columns = &described.columns[summarized..];
-            let columns = &columns[..columns.len().min(SUMMARIZED_AT_ONCE)];
-            let part = self.summary_of(described.node, columns, describe.span, &mut fields)?;
-            node = Some(match node {
-                None => part,
-                // One row beside one row.
-                Some(left) => {
-                    let (kind, conditions) = (JoinKind::Inner, Vec::new());
-                    self.plan.add(Node::Join(Join { kind, left, right: part, conditions }))
-                }
-            });
-            summarized += columns.len();
-            if summarized == described.columns.len() {
-                break;
-            }
+        let BoundQuery { node, columns } = self.described(&describe.target, scope)?;
+        let mut parts = columns.chunks(SUMMARIZED_AT_ONCE);
+        let mut input = self.summary_of(node, parts.next().unwrap_or_default(), describe.span, &mut fields)?;
+        let mut summarized = SUMMARIZED_AT_ONCE;
+        for part in parts {
+            let again = self.described(&describe.target, scope)?;
+            let columns = &again.columns[summarized..summarized + part.len()];
+            let row = self.summary_of(again.node, columns, describe.span, &mut fields)?;
+            input = self.product(input, row);
+            summarized += part.len();
         }
-        let input = node.expect("at least one part was added");
         let (mut lists, mut columns) = (Vec::new(), Vec::new());
         for (name, values) in SUMMARY_COLUMNS.into_iter().zip(fields) {
             let ty = values.first().map_or(SqlType::Varchar, |value| value.ty.clone());

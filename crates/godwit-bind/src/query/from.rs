@@ -26,8 +26,7 @@ impl Binder {
                 Some(left) => {
                     let right = self.joined_tables(item, Some(&left), outer)?;
                     self.check_names(&left, &right, item.relation.span)?;
-                    let (kind, conditions) = (JoinKind::Inner, Vec::new());
-                    let node = self.plan.add(Node::Join(Join { kind, left: left.node, right: right.node, conditions }));
+                    let node = self.product(left.node, right.node);
                     left.beside(right, node)
                 }
             });
@@ -36,6 +35,12 @@ impl Binder {
             Some(source) => source,
             None => Source::empty(self.single_row()),
         })
+    }
+
+    /// Adds the product of two inputs: each row of one beside each row of the other.
+    pub(super) fn product(&mut self, left: NodeId, right: NodeId) -> NodeId {
+        let (kind, conditions) = (JoinKind::Inner, Vec::new());
+        self.plan.add(Node::Join(Join { kind, left, right, conditions }))
     }
 
     /// Binds a table of FROM with its joins. `left` are the tables before it, which LATERAL sees.

@@ -6,7 +6,7 @@ use godwit_plan::{Aggregate, AggregateCall, Arithmetic, ColumnId, Expr, ExprKind
 use godwit_types::SqlType;
 use godwit_vector::Chunk;
 
-use super::aggregate_call::AggregateCompiler;
+use super::aggregate_call::{AggregateCompiler, may_be_approximate};
 use super::stored::codes_note;
 use super::stream::Stream;
 use super::{Branch, Needs, PhysicalPlanner, columns_of};
@@ -41,7 +41,9 @@ impl PhysicalPlanner<'_> {
             None => self.estimates.rows(self.plan, id) as u64,
             Some(sets) => sets.iter().map(|set| set.estimated_groups).sum(),
         };
-        let groups_max = self.groups_at_most(aggregate);
+        // Only where it matters: files may be read to know it.
+        let is_asked = calls.iter().any(|call| may_be_approximate(call));
+        let groups_max = if is_asked { self.groups_at_most(aggregate) } else { None };
         let mut spec = {
             let mut compiler = AggregateCompiler::new(stream.layout(), &self.context).for_groups(groups_max);
             HashAggregateSpec {

@@ -24,7 +24,7 @@ pub(super) struct AggregateCompiler<'a> {
     context: &'a PlanContext,
     /// Bytes that sketches and digests may still take.
     sketches_bytes: usize,
-    /// Those there are: what they are of, and the conditions for it.
+    /// Those planned so far: the kind, the argument, the filter, whether duplicates are left out.
     sketches: HashSet<(StateKind, Expr, Option<Expr>, bool)>,
     compiled: HashMap<Expr, Expression>,
 }
@@ -34,7 +34,7 @@ impl<'a> AggregateCompiler<'a> {
         Self { layout, context, sketches_bytes: 0, sketches: HashSet::new(), compiled: HashMap::new() }
     }
 
-    /// The same for at most this number of groups: few have sketches instead of all their values.
+    /// The same for at most this number of groups, if it is known: few get sketches instead of all their values.
     pub(super) fn for_groups(self, groups_max: Option<f64>) -> Self {
         let are_few = groups_max.is_some_and(|groups| groups <= SKETCHED_GROUPS_MAX);
         Self { sketches_bytes: if are_few { SKETCHES_BYTES_MAX } else { 0 }, ..self }
@@ -112,7 +112,7 @@ impl<'a> AggregateCompiler<'a> {
             ("approx_count_distinct", AggregateKind::Count) if physical != PhysicalType::Nested => {
                 (StateKind::Distinct, AggregateKind::ApproximateCount)
             }
-            // Nor for 128 bits.
+            // A float has too few digits for 128 bits.
             ("approx_quantile", AggregateKind::Quantile { fractions, as_list, .. })
                 if is_number_line(&arg.ty) && physical != PhysicalType::I128 && is_ascending =>
             {
@@ -134,6 +134,11 @@ impl<'a> AggregateCompiler<'a> {
             None => exact,
         }
     }
+}
+
+/// Returns true if the function promises no more than an estimate.
+pub(super) fn may_be_approximate(call: &Planned) -> bool {
+    matches!(&*call.function.name, "approx_count_distinct" | "approx_quantile")
 }
 
 fn kind_of(call: &Planned, args: &[&Expr]) -> Result<AggregateKind> {

@@ -1,9 +1,7 @@
 //! Names of the files in a folder that `COPY` writes: `FILENAME_PATTERN 'orders_{i}'`, or with `{uuid}`.
 
-use std::hash::{BuildHasher, RandomState};
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use godwit_common::{Error, Result};
+use godwit_types::{SqlType, UuidGenerator, Value, format_value};
 
 /// A pattern of file names, without the extension.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,30 +69,16 @@ impl NamePattern {
 
     /// Returns the name of a folder's n-th file.
     pub fn name(&self, number: u64) -> String {
+        let generator = UuidGenerator::default();
+        let uuid = |bits: u128| format_value(&Value::Uuid(bits), &SqlType::Uuid);
         let part = |part: &NamePart| match part {
             NamePart::Text(text) => text.clone(),
             NamePart::Number => number.to_string(),
-            NamePart::Random => uuid(4, random()),
-            NamePart::Timed => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-                uuid(7, since << 80 | random() >> 48)
-            }
+            NamePart::Random => uuid(generator.random()),
+            NamePart::Timed => uuid(generator.timed()),
         };
         self.parts.iter().map(part).collect()
     }
-}
-
-/// The keys of the standard library's hash tables come from the system's random numbers.
-fn random() -> u128 {
-    let half = || u128::from(RandomState::new().hash_one(0));
-    half() << 64 | half()
-}
-
-/// Writes a UUID of a version.
-fn uuid(version: u128, bits: u128) -> String {
-    let bits = bits & !(0xF << 76 | 0b11 << 62) | version << 76 | 0b10 << 62;
-    let digits = format!("{bits:032x}");
-    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(super) enum Existing {
     Overwritten,
     /// `OVERWRITE`: in the end there are no others of the same extension.
     Removed,
-    /// `APPEND`: they stay, for names of new ones differ.
+    /// `APPEND`: they stay, since new ones have other names.
     Kept,
 }
 
@@ -68,7 +68,7 @@ impl SplitOptions {
             names: NamePattern::numbered(),
             extension: None,
         };
-        let mut names = None;
+        let mut pattern = None;
         for option in options {
             match option.name.as_str() {
                 "partition_by" if option.word() == Some("*") => {
@@ -86,26 +86,26 @@ impl SplitOptions {
                 "overwrite_or_ignore" if option.flag()? => split.set_existing(Existing::Overwritten)?,
                 "overwrite" if option.flag()? => split.set_existing(Existing::Removed)?,
                 "append" if option.flag()? => split.set_existing(Existing::Kept)?,
-                "filename_pattern" => names = Some(NamePattern::parse(option.text()?)?),
+                "filename_pattern" => pattern = Some(NamePattern::parse(option.text()?)?),
                 "file_extension" => split.extension = Some(extension(option.text()?)?),
                 _ => {}
             }
         }
-        if split.existing == Existing::Kept {
-            split.names = NamePattern::unique();
-        }
-        if let Some(names) = names.clone() {
-            if split.existing == Existing::Kept && !names.is_unique() {
+        let has_pattern = pattern.is_some();
+        split.names = match (pattern, split.existing) {
+            (Some(pattern), Existing::Kept) if !pattern.is_unique() => {
                 return Err(Error::user("APPEND with a FILENAME_PATTERN without {uuid} could replace files"));
             }
-            split.names = names;
-        }
+            (Some(pattern), _) => pattern,
+            (None, Existing::Kept) => NamePattern::unique(),
+            (None, Existing::Refused | Existing::Overwritten | Existing::Removed) => NamePattern::numbered(),
+        };
         if !split.partition_by.is_empty() || split.file_bytes.is_some() || split.by_worker {
             return Ok(Some(split));
         }
         let of_folders = [
             ("APPEND", split.existing == Existing::Kept),
-            ("FILENAME_PATTERN", names.is_some()),
+            ("FILENAME_PATTERN", has_pattern),
             ("FILE_EXTENSION", split.extension.is_some()),
         ];
         match of_folders.into_iter().find(|(_, is_given)| *is_given) {

@@ -203,6 +203,7 @@ impl Estimates {
         keys: impl IntoIterator<Item = &'e Expr>,
     ) -> Option<f64> {
         let (_, keys) = self.of_keys(plan, input, keys);
+        // NULL is one more.
         keys.iter().map(|key| (!key.is_guess()).then(|| key.domain() + 1.0)).product()
     }
 

@@ -76,26 +76,29 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
+    /// Replaces each target's state, which is small.
     #[inline(always)]
     fn merge<T: Copy>(&self, mut f: impl FnMut(T, T) -> T) {
-        self.targets.note_loads(self.to);
-        self.sources.note_loads(self.from);
-        for (target, source) in self.targets.pointers().iter().zip(self.sources.pointers()) {
-            let (target, source) = (target.as_ptr().wrapping_add(self.to), source.as_ptr().wrapping_add(self.from));
-            // SAFETY: callers pass the type of the state; both rows are pinned and their states initialized.
-            unsafe { store(target, f(load::<T>(target), load::<T>(source))) };
-        }
+        // SAFETY: callers pass the type of the state; both rows are pinned and their states initialized.
+        self.for_each(|target, source| unsafe { store(target, f(load::<T>(target), load::<T>(source))) });
     }
 
-    /// Like [`Self::merge`], for states that are changed in place.
+    /// Changes each target's state in place.
     fn add<T>(&self, f: impl Fn(&mut T, &T)) {
-        self.targets.note_loads(self.to);
-        self.sources.note_loads(self.from);
-        for (target, source) in self.targets.pointers().iter().zip(self.sources.pointers()) {
-            let (target, source) = (target.as_ptr().wrapping_add(self.to), source.as_ptr().wrapping_add(self.from));
+        self.for_each(|target, source| {
             assert_ne!(target, source, "a state isn't combined with itself");
             // SAFETY: as above; the states begin at multiples of 8 bytes and differ, and the caller owns both rows.
             unsafe { f(borrow::<T>(target), borrow::<T>(source)) };
+        });
+    }
+
+    /// Calls `f` with the addresses of both states of each pair.
+    #[inline(always)]
+    fn for_each(&self, mut f: impl FnMut(*mut u8, *mut u8)) {
+        self.targets.note_loads(self.to);
+        self.sources.note_loads(self.from);
+        for (target, source) in self.targets.pointers().iter().zip(self.sources.pointers()) {
+            f(target.as_ptr().wrapping_add(self.to), source.as_ptr().wrapping_add(self.from));
         }
     }
 }

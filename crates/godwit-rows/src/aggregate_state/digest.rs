@@ -6,7 +6,7 @@
 //!
 //! The share of the values that a centroid stands for is small at both ends and largest in the middle: from quantile q0
 //! to q1 with k(q1) - k(q0) ≤ 1, where k(q) = δ · asin(2q - 1) / π. The last q1 that a q0 allows follows from the addition
-//! theorem of the sine, without an arcsine. Two neighbours together span more than 1, so there are less than 2δ of them.
+//! theorem of the sine, without an arcsine. Two neighbours together span more than 1, so there are fewer than 2δ of them.
 //! Up to 512 values are kept as they are, and one of them is the result. Of more, it is interpolated between centroids: at
 //! the median it is off by less than a hundredth of the values, at the ends by far less.
 //!
@@ -24,7 +24,7 @@ const CENTROIDS_MAX: usize = 2 * COMPRESSION;
 /// Number of values in the buffer. Sorting them costs about as much as merging them with the centroids.
 const BUFFER_VALUES: usize = 512;
 
-/// The values of a group, in short. All zeros without values.
+/// A summary of a group's values. All zeros if there are none.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Digest {
@@ -34,8 +34,9 @@ pub(super) struct Digest {
     max: f64,
     centroids: u32,
     buffered: u32,
-    /// Of the centroids, ascending; likewise the weights.
+    /// The centroids' means, in ascending order.
     means: [f64; CENTROIDS_MAX],
+    /// Their weights.
     weights: [f64; CENTROIDS_MAX],
     buffer: [f64; BUFFER_VALUES],
 }
@@ -66,7 +67,7 @@ impl Digest {
             return;
         }
         if self.buffered as usize == BUFFER_VALUES {
-            self.empty_buffer(&[]);
+            self.empty_buffer(None);
         }
         self.widen(value, value);
         self.count += 1.0;
@@ -79,13 +80,9 @@ impl Digest {
         if other.is_empty() {
             return;
         }
-        let centroids = other.centroids as usize;
-        if centroids > 0 {
-            let both = other.means[..centroids].iter().zip(&other.weights[..centroids]);
-            let others: Vec<(f64, f64)> = both.map(|(&mean, &weight)| (mean, weight)).collect();
+        if other.centroids > 0 {
             self.widen(other.min, other.max);
-            self.count += others.iter().map(|&(_, weight)| weight).sum::<f64>();
-            self.empty_buffer(&others);
+            self.empty_buffer(Some(other));
         }
         other.buffer[..other.buffered as usize].iter().for_each(|&value| self.add(value));
     }
@@ -96,10 +93,11 @@ impl Digest {
         self.max = if is_first || max > self.max { max } else { self.max };
     }
 
-    /// Merges the buffer and the centroids of another digest with the centroids.
-    fn empty_buffer(&mut self, others: &[(f64, f64)]) {
-        let points = self.sorted_points(others);
+    /// Merges the buffer, and another digest's centroids, with the centroids.
+    fn empty_buffer(&mut self, other: Option<&Self>) {
+        let points = self.sorted_points(other);
         let total: f64 = points.iter().map(|&(_, weight)| weight).sum();
+        self.count = total;
         self.centroids = 0;
         self.buffered = 0;
         let mut points = points.into_iter();
@@ -119,12 +117,16 @@ impl Digest {
         self.push(mean, weight);
     }
 
+    /// Returns the centroids, ascending: means and weights.
+    fn centroids(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.means.iter().copied().zip(self.weights.iter().copied()).take(self.centroids as usize)
+    }
+
     /// Returns the values of the buffer and both digests' centroids in order, each with its weight.
-    fn sorted_points(&self, others: &[(f64, f64)]) -> Vec<(f64, f64)> {
-        let own = self.centroids as usize;
-        let own = self.means[..own].iter().copied().zip(self.weights[..own].iter().copied());
-        let mut centroids: Vec<(f64, f64)> = own.chain(others.iter().copied()).collect();
-        if !others.is_empty() {
+    fn sorted_points(&self, other: Option<&Self>) -> Vec<(f64, f64)> {
+        let mut centroids: Vec<(f64, f64)> = self.centroids().collect();
+        if let Some(other) = other {
+            centroids.extend(other.centroids());
             centroids.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
         }
         // Integers are sorted in half the time.
@@ -160,7 +162,7 @@ impl Digest {
             let place = |fraction: f64| ((fraction * values.len() as f64).ceil() as usize).saturating_sub(1).min(last);
             return Some(fractions.iter().map(|&fraction| values[place(fraction)]).collect());
         }
-        self.empty_buffer(&[]);
+        self.empty_buffer(None);
         Some(fractions.iter().map(|&fraction| self.between_centroids(fraction * self.count)).collect())
     }
 
@@ -168,8 +170,7 @@ impl Digest {
     fn between_centroids(&self, below: f64) -> f64 {
         let (mut place, mut value) = (0.0, self.min);
         let mut before = 0.0;
-        let own = self.centroids as usize;
-        let means = self.means[..own].iter().zip(&self.weights[..own]).map(|(&mean, &weight)| {
+        let means = self.centroids().map(|(mean, weight)| {
             before += weight;
             (before - weight / 2.0, mean)
         });

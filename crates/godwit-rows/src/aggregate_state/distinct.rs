@@ -9,7 +9,7 @@
 //! algorithms for HyperLogLog sketches" (2017), section 3.
 
 /// Bits of a hash that choose a register.
-pub const SKETCH_BITS: u32 = 12;
+const SKETCH_BITS: u32 = 12;
 
 /// Number of registers, a byte each.
 pub const SKETCH_BYTES: usize = 1 << SKETCH_BITS;

@@ -174,10 +174,10 @@ unsafe fn load<T: Copy>(at: *const u8) -> T {
     unsafe { at.cast::<T>().read_unaligned() }
 }
 
-/// Borrows a `T` at `at`, which is too large to be copied for each value.
+/// Borrows the `T` at `at`: for states too large to be copied with each value.
 ///
 /// # Safety
-/// As for [`load`]; nobody else uses the row while the borrow lasts, and `at` is aligned for a `T`.
+/// As for [`load`]. In addition, `at` is aligned for a `T`, and nobody else uses the row during the borrow.
 #[inline(always)]
 unsafe fn borrow<'a, T>(at: *mut u8) -> &'a mut T {
     // SAFETY: passed on to the caller.

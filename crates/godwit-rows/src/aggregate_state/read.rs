@@ -5,7 +5,6 @@ use godwit_vector::{Flat, PhysicalType, match_physical};
 use super::distinct::{Registers, estimate};
 use super::{Comoments, Digest, Moments, PowerSums, StateKind, StateLayout, load};
 use crate::Rows;
-use crate::row_ptr::RowPtr;
 
 impl StateLayout {
     /// The counts or ordinals of state `index`.
@@ -55,24 +54,21 @@ impl StateLayout {
     /// The estimated numbers of different values of state `index`.
     pub fn distinct_counts(&self, index: usize, rows: Rows<'_>) -> Vec<i64> {
         assert_eq!(self.kind(index), StateKind::Distinct);
-        let at = self.at(index, rows.layout());
-        rows.note_loads(at);
-        let registers = |state: *mut u8| {
+        map_states(self.at(index, rows.layout()), rows, |state| {
             // SAFETY: the state is made of registers, and the rows are pinned.
-            unsafe { &*state.cast::<Registers>() }
-        };
-        let states = rows.pointers().iter().map(|row| row.as_ptr().wrapping_add(at));
-        states.map(|state| estimate(registers(state)).round() as i64).collect()
+            let registers = unsafe { &*state.cast::<Registers>() };
+            estimate(registers).round() as i64
+        })
     }
 
     /// The values of state `index`, a digest, at these fractions of the way; `None` for groups without values.
     pub fn quantiles(&self, index: usize, rows: Rows<'_>, fractions: &[f64]) -> Vec<Option<Vec<f64>>> {
         assert_eq!(self.kind(index), StateKind::Digest);
-        let at = self.at(index, rows.layout());
-        rows.note_loads(at);
-        // SAFETY: the state is a digest, and the rows are pinned.
-        let digest = |row: &RowPtr| unsafe { load::<Digest>(row.as_ptr().wrapping_add(at)) };
-        rows.pointers().iter().map(|row| digest(row).quantiles(fractions)).collect()
+        map_states(self.at(index, rows.layout()), rows, |state| {
+            // SAFETY: the state is a digest, and the rows are pinned.
+            let digest = unsafe { load::<Digest>(state) };
+            digest.quantiles(fractions)
+        })
     }
 
     /// The bits of state `index`.
@@ -95,9 +91,14 @@ impl StateLayout {
 }
 
 fn read_all<T: Copy>(at: usize, rows: Rows<'_>) -> Vec<T> {
-    rows.note_loads(at);
     // SAFETY: callers pass the type of the state; the rows are pinned and their states initialized.
-    rows.pointers().iter().map(|row| unsafe { load(row.as_ptr().wrapping_add(at)) }).collect()
+    map_states(at, rows, |state| unsafe { load(state) })
+}
+
+/// Returns `f` of the address of each row's state.
+fn map_states<R>(at: usize, rows: Rows<'_>, f: impl Fn(*const u8) -> R) -> Vec<R> {
+    rows.note_loads(at);
+    rows.pointers().iter().map(|row| f(row.as_ptr().wrapping_add(at))).collect()
 }
 
 fn read_values(physical: PhysicalType, at: usize, rows: Rows<'_>) -> Flat {

@@ -1,11 +1,7 @@
 //! UUIDs: random ones, those that begin with the time, and the fields of both.
 
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use godwit_plan::Volatility;
-use godwit_types::SqlType;
+use godwit_types::{SqlType, UuidGenerator};
 
 use super::hex;
 use crate::function::{Category, Form, Function, function};
@@ -44,41 +40,15 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// SipHash of a counter with a random key from the system: values seen so far don't reveal the next.
-struct Generator {
-    key: RandomState,
-    count: AtomicU64,
-}
-
-impl Generator {
-    fn next(&self) -> u128 {
-        let count = self.count.fetch_add(1, Ordering::Relaxed);
-        let half = |half: bool| u128::from(self.key.hash_one((count, half)));
-        half(true) << 64 | half(false)
-    }
-}
-
 /// Creates UUIDs from milliseconds since 1970, then random bits.
 fn timed_uuids() -> Form {
-    let generator = Generator { key: RandomState::new(), count: AtomicU64::new(0) };
-    let form = text::<(), Text, _>(move |(), out| {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-        let random = of_version(7, generator.next()) & (u128::MAX >> 48);
-        write_uuid(since << 80 | random, out);
-    });
-    form.with_types([], SqlType::Uuid)
+    let generator = UuidGenerator::default();
+    text::<(), Text, _>(move |(), out| write_uuid(generator.timed(), out)).with_types([], SqlType::Uuid)
 }
 
 fn random_uuids() -> Form {
-    let generator = Generator { key: RandomState::new(), count: AtomicU64::new(0) };
-    let form = text::<(), Text, _>(move |(), out| write_uuid(of_version(4, generator.next()), out));
-    form.with_types([], SqlType::Uuid)
-}
-
-/// Sets the six bits that tell the meaning of the others.
-fn of_version(version: u128, random: u128) -> u128 {
-    const KEPT: u128 = !(0xF << 76 | 0b11 << 62);
-    random & KEPT | version << 76 | 0b10 << 62
+    let generator = UuidGenerator::default();
+    text::<(), Text, _>(move |(), out| write_uuid(generator.random(), out)).with_types([], SqlType::Uuid)
 }
 
 /// Reads the bits of a UUID, which is stored as its text.

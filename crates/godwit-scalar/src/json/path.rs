@@ -6,7 +6,7 @@
 //! | `$.a`, `$."a b"`, `$["a"]` | the member of a key |
 //! | `$[0]`, `$[-1]`, `$[#-1]` | an element, from the beginning or the end |
 //! | `$.*`, `$[*]` | all members, all elements |
-//! | `$..a`, `$..[0]`, `$..*` | likewise, of the value and of all values within it, outer ones first |
+//! | `$..a`, `$..[0]`, `$..*` | the same of the value and of every value within it, from the outside in |
 //! | `/a/0` | the member of a key or the element at an index; `~1` is `/`, `~0` is `~` |
 //! | `a` | the member of a key, whatever characters it contains |
 //! | 0, −1 | an element |
