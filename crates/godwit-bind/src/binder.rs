@@ -7,9 +7,9 @@ use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{AggregateCall, ColumnId, ColumnSet, Expr, NodeId, Plan, SharedId, WindowCall};
 use godwit_syntax::ast;
 
-use crate::Environment;
 use crate::query::CommonTable;
 use crate::scope::Scope;
+use crate::{Dialect, Environment};
 
 /// Maximum nesting depth of queries, views and macros: each level takes some ten kilobytes of stack.
 const DEPTH_MAX: usize = 512;
@@ -38,6 +38,8 @@ pub struct Binder {
     pub(crate) enclosing: Vec<Enclosing>,
     /// The columns of values that expressions compute once and use several times.
     pub(crate) shared_values: HashMap<Expr, ColumnId>,
+    /// True while an expression of a definition is bound, which has the default dialect.
+    is_stored: bool,
 }
 
 /// A bound view: its plan, and its columns by name.
@@ -177,7 +179,28 @@ impl Binder {
             substituted_parts: 0,
             enclosing: Vec::new(),
             shared_values: HashMap::new(),
+            is_stored: false,
         }
+    }
+
+    /// The choices that apply to what is being bound.
+    pub(crate) fn dialect(&self) -> Dialect {
+        if self.is_stored { Dialect::default() } else { self.environment.dialect() }
+    }
+
+    /// Binds an expression of a definition: a default, a check, a generated column.
+    pub(crate) fn stored_value(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
+        let around = std::mem::replace(&mut self.is_stored, true);
+        let value = self.value_alone(expr, scope);
+        self.is_stored = around;
+        value
+    }
+
+    /// Binds an expression that belongs to no query: without aggregates, windows and UNNEST.
+    pub(crate) fn value_alone(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
+        let mut collected = Collected::default();
+        let mut context = ExprContext { scope, clause: Clause::Alone, collected: &mut collected, windows: &[] };
+        self.expr(expr, &mut context)
     }
 
     /// Returns the value of a column, as seen from `scope`.

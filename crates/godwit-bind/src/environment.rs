@@ -7,6 +7,8 @@ use godwit_plan::{FunctionRegistry, Plan, Relation};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, TimeZone, Value};
 
+use crate::Dialect;
+
 /// Tables, views, functions and types visible to a statement. Most of these are optional.
 pub trait Environment: Send + Sync {
     /// Returns the table or view with a name of one to three parts (`database.schema.table`, or less); `None` if there
@@ -51,6 +53,11 @@ pub trait Environment: Send + Sync {
         TimeZone::UTC
     }
 
+    /// The session's choices where dialects differ; the default for the names that a definition sees.
+    fn dialect(&self) -> Dialect {
+        Dialect::default()
+    }
+
     /// Returns the value of a session setting, by its name in lower case.
     fn setting(&self, _name: &str) -> Option<String> {
         None
@@ -67,6 +74,11 @@ pub trait Environment: Send + Sync {
     /// Returns the rows of a SHOW statement.
     fn listed(&self, _show: &ast::Show) -> Result<Rows> {
         Err(Error::unsupported("SHOW inside a query"))
+    }
+
+    /// Returns the names visible to a query that the statement has as a text: the same, but not the statement's own WITH.
+    fn for_text(&self) -> Result<Arc<dyn Environment>> {
+        Err(Error::unsupported("queries in texts"))
     }
 
     /// Returns the result of the data-modifying WITH item at this position; `None` if none is allowed there.

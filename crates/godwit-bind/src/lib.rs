@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod binder;
+mod dialect;
 mod environment;
 mod expr;
 mod query;
@@ -21,6 +22,7 @@ mod tests;
 mod write;
 
 pub use binder::{Binder, BoundQuery};
+pub use dialect::{Dialect, NullOrder};
 pub use environment::{ColumnRules, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
 pub use expr::collation_text;
 pub use write::{BoundWrite, ColumnOf, Generation, RebuiltColumn, TargetColumn, TargetKey, WriteKind, WriteTarget};

@@ -117,6 +117,17 @@ impl Sequence {
         self.state.lock().next
     }
 
+    /// Returns the number that was taken last, as far as the next one tells; `None` before the first.
+    pub fn last(&self) -> Option<i64> {
+        let SequenceDefinition { start, increment, min, max, .. } = self.definition;
+        let end = if increment > 0 { max } else { min };
+        match self.peek() {
+            None => Some(end),
+            Some(next) if next == start => None,
+            Some(next) => Some(next.checked_sub(increment).filter(|last| (min..=max).contains(last)).unwrap_or(end)),
+        }
+    }
+
     /// Sets the next number.
     pub fn set_next(&self, next: Option<i64>) {
         self.state.lock().next = next;

@@ -17,6 +17,12 @@ pub(crate) fn compile(op: Operator, left: Expression, right: Expression, logical
     Ok(Expression::strict(kernel, vec![left, right], output))
 }
 
+/// The error for shifts of an integer by its number of bits or more, or by less than none.
+pub(crate) fn shift_out_of_range(by: i128, bits: u32) -> Error {
+    Error::user(format!("the shift {by} is out of range from 0 to {}", bits - 1))
+        .with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE)
+}
+
 struct Bits {
     op: Operator,
     /// Width of the type in bits: shift counts must be less.
@@ -35,11 +41,11 @@ impl Bits {
         let by_rows = flat.values::<i64>();
         let is_out = |row: usize| !(0..self.width).contains(&by_rows[row]) && shifted.is_valid(row) && by.is_valid(row);
         let Some(row) = (0..rows).find(|&row| is_out(row)) else { return Ok(()) };
-        let message = match (self.physical, by_rows[row]) {
-            (PhysicalType::U64, by) => format!("the shift {} is out of range from 0 to 63", by as u64),
-            (_, by) => format!("the shift {by} is out of range from 0 to {}", self.width - 1),
+        let by = match self.physical {
+            PhysicalType::U64 => i128::from(by_rows[row] as u64),
+            _ => i128::from(by_rows[row]),
         };
-        Err(Error::user(message).with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE))
+        Err(shift_out_of_range(by, self.width as u32))
     }
 }
 

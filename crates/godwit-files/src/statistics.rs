@@ -41,6 +41,22 @@ impl PartBounds {
         Self { mins: bounds.clone(), maxes: bounds, nulls, rows }
     }
 
+    /// Returns the first row number of each row group of a file, and the bounds of row numbers.
+    pub(crate) fn of_row_numbers(row_group_rows: &[usize]) -> (Vec<i64>, Self) {
+        let mut next = 0;
+        let first = |&rows: &usize| {
+            next += rows as i64;
+            next - rows as i64
+        };
+        let firsts: Vec<i64> = row_group_rows.iter().map(first).collect();
+        let rows: Vec<u64> = row_group_rows.iter().map(|&rows| rows as u64).collect();
+        let mins = firsts.iter().map(|&first| Some(Value::from(first))).collect();
+        let maxes =
+            firsts.iter().zip(&rows).map(|(&first, &rows)| Some(Value::from(first + rows as i64 - 1))).collect();
+        let nulls = vec![Some(0); rows.len()];
+        (firsts, Self { mins, maxes, nulls, rows })
+    }
+
     /// Number of parts.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()

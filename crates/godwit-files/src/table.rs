@@ -12,7 +12,7 @@ use godwit_expression::TextDomain;
 use godwit_io::{DiskSystem, Files};
 use godwit_memory::BufferManager;
 use godwit_pipeline::{QueryContext, SampledTable, Scan, ScanRequest, Source, Table, TableHandle};
-use godwit_types::Value;
+use godwit_types::{SqlType, Value};
 use godwit_vector::sql::{field_of, vector_of_values};
 use godwit_vector::{ColumnType, Flat, PhysicalType, RowType, ValueRange, Vector};
 
@@ -55,7 +55,12 @@ enum ColumnPlace {
     Stored(usize),
     /// The same value in all rows; `None` is NULL.
     Value(Option<Flat>),
+    /// The position of each row in the file, from 0; with the first one of each row group.
+    RowNumber(Vec<i64>),
 }
+
+/// Name of the column with the positions of rows in their file, if it is asked for.
+const ROW_NUMBER: &str = "file_row_number";
 
 /// The user's options for the columns of several files.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -63,19 +68,21 @@ pub(crate) struct ParquetOptions {
     /// True if the columns are those of all files, NULL in files without them; otherwise all files must have the same.
     pub union_by_name: bool,
     pub file_columns: FileColumnOptions,
+    /// True for a column with the position of each row in its file.
+    pub row_number: bool,
 }
 
 impl ParquetOptions {
     /// Returns the options for just the columns of the files.
     pub(crate) fn without_folders() -> Self {
         let file_columns = FileColumnOptions { filename: None, hive_partitioning: Some(false) };
-        Self { union_by_name: false, file_columns }
+        Self { union_by_name: false, file_columns, row_number: false }
     }
 
     /// Returns true if they ask for columns that a single file doesn't have.
     pub(crate) fn add_columns(&self) -> bool {
         let FileColumnOptions { filename, hive_partitioning } = &self.file_columns;
-        self.union_by_name || filename.is_some() || *hive_partitioning == Some(true)
+        self.union_by_name || self.row_number || filename.is_some() || *hive_partitioning == Some(true)
     }
 
     pub(crate) fn of(options: &[CopyOption]) -> Result<Self> {
@@ -83,11 +90,12 @@ impl ParquetOptions {
         for option in options {
             match option.name.as_str() {
                 "union_by_name" => read.union_by_name = option.flag()?,
+                "file_row_number" => read.row_number = option.flag()?,
                 "filename" => read.file_columns.set_filename(option)?,
                 "hive_partitioning" => read.file_columns.hive_partitioning = Some(option.flag()?),
                 other => {
                     return Err(Error::user(format!("there is no option {other} for reading Parquet files"))
-                        .with_hint("options are union_by_name, filename and hive_partitioning"));
+                        .with_hint("options are union_by_name, filename, file_row_number and hive_partitioning"));
                 }
             }
         }
@@ -192,21 +200,37 @@ impl ParquetTable {
 }
 
 impl TableFile {
-    /// Returns the file's column for a column of the table; `None` if it has one value in all rows.
+    /// Returns the file's column for a column of the table; `None` if its values don't depend on those of the file.
     pub(crate) fn column(&self, table_column: usize) -> Option<usize> {
         match self.columns[table_column] {
             ColumnPlace::Stored(column) => Some(column),
-            ColumnPlace::Value(_) => None,
+            ColumnPlace::Value(_) | ColumnPlace::RowNumber(_) => None,
         }
     }
 
-    /// Returns the value that a column has in all rows, repeated `rows` times; `None` if the file has a column for it.
-    pub(crate) fn repeated(&self, table_column: usize, ty: &ColumnType, rows: usize) -> Option<Vector> {
-        match &self.columns[table_column] {
-            ColumnPlace::Stored(_) => None,
-            ColumnPlace::Value(Some(value)) => Some(Vector::constant(value.clone(), rows)),
-            ColumnPlace::Value(None) => Some(Vector::null_of(ty, rows)),
-        }
+    /// Returns the values of a column for rows of a row group, or for the `selected` ones of these; `None` if the file has
+    /// a column for it.
+    pub(crate) fn made(
+        &self,
+        (table_column, ty): (usize, &ColumnType),
+        row_group: usize,
+        rows: &Range<usize>,
+        selected: Option<&[u32]>,
+    ) -> Option<Vector> {
+        let count = selected.map_or(rows.len(), <[u32]>::len);
+        Some(match &self.columns[table_column] {
+            ColumnPlace::Stored(_) => return None,
+            ColumnPlace::Value(Some(value)) => Vector::constant(value.clone(), count),
+            ColumnPlace::Value(None) => Vector::null_of(ty, count),
+            ColumnPlace::RowNumber(first_rows) => {
+                let first = first_rows[row_group] + rows.start as i64;
+                let numbers: Vec<i64> = match selected {
+                    Some(selected) => selected.iter().map(|&row| first + i64::from(row)).collect(),
+                    None => (first..first + count as i64).collect(),
+                };
+                Vector::from_values(numbers, None)
+            }
+        })
     }
 
     /// Returns the bounds per row group of a column of the table.
@@ -278,6 +302,12 @@ fn table_files(
     for column in &of_paths {
         fields.push(field_of(&column.name, &column.ty, column.values.iter().any(Value::is_null))?);
     }
+    if options.row_number {
+        if fields.iter().any(|field| field.name().eq_ignore_ascii_case(ROW_NUMBER)) {
+            return Err(Error::user(format!("the files have a column {ROW_NUMBER} of their own")));
+        }
+        fields.push(field_of(ROW_NUMBER, &SqlType::BigInt, false)?);
+    }
     let mut files = Vec::with_capacity(opened.len());
     for (number, (file, places)) in opened.into_iter().zip(places).enumerate() {
         let (mut columns, mut bounds) = (Vec::new(), Vec::new());
@@ -293,6 +323,11 @@ fn table_files(
             let flat = vector_of_values(std::slice::from_ref(value), ty)?.to_flat();
             columns.push(ColumnPlace::Value((!value.is_null()).then_some(flat)));
             bounds.push(Some(PartBounds::of_value(value, &file.row_group_rows)));
+        }
+        if options.row_number {
+            let (first_rows, of_groups) = PartBounds::of_row_numbers(&file.row_group_rows);
+            columns.push(ColumnPlace::RowNumber(first_rows));
+            bounds.push(Some(of_groups));
         }
         files.push(TableFile { file, columns, bounds });
     }

@@ -261,7 +261,7 @@ fn sum_types(value: &SqlType) -> Option<(Vec<SqlType>, SqlType)> {
         SqlType::Boolean => same(SqlType::BigInt),
         ty if ty.is_signed_integer() => same(SqlType::BigInt),
         SqlType::UTinyInt | SqlType::USmallInt | SqlType::UInteger => same(SqlType::UBigInt),
-        SqlType::Real | SqlType::Double | SqlType::Unknown => same(SqlType::Double),
+        SqlType::Real | SqlType::Double | SqlType::UHugeInt | SqlType::Unknown => same(SqlType::Double),
         SqlType::Interval => same(SqlType::Interval),
         SqlType::Decimal { precision, scale } => {
             let room = (precision + SUM_DIGITS).min(SqlType::DECIMAL_PRECISION_MAX);
@@ -274,7 +274,7 @@ fn sum_types(value: &SqlType) -> Option<(Vec<SqlType>, SqlType)> {
 /// Integers and decimals are summed exactly, before the division.
 fn averaged(value: &SqlType) -> Option<SqlType> {
     match value {
-        SqlType::Real | SqlType::Double | SqlType::Unknown => Some(SqlType::Double),
+        SqlType::Real | SqlType::Double | SqlType::UHugeInt | SqlType::Unknown => Some(SqlType::Double),
         exact if exact.is_numeric() => Some(exact.clone()),
         _ => None,
     }

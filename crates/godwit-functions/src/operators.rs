@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_plan::{ArgumentType, NoFunction, ScalarFunction, ScalarMatch, Volatility};
-use godwit_types::{SqlType, common_type};
+use godwit_types::{SqlType, Value, common_type};
 
 use crate::arguments::{no_match, settled};
 use crate::implementation::{Operator, ScalarImplementation};
@@ -50,25 +50,40 @@ fn operator(name: &str, op: Operator, ty: &SqlType, arguments: &[ArgumentType<'_
     ScalarMatch { function, argument_types: vec![ty.clone(); arguments.len()], ty: ty.clone(), nullable }
 }
 
-fn is_narrow(ty: &SqlType) -> bool {
-    ty.integer_bits().is_some_and(|bits| bits <= 64)
+fn on_bits(name: &str, op: Operator, arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction> {
+    let forms = || no_match(&[format!("integer {name} integer")]);
+    let [left, right] = arguments else { return Err(forms()) };
+    let adapted = if is_constant_of(right, left.ty) {
+        Some(left.ty.clone())
+    } else if is_constant_of(left, right.ty) && !matches!(op, Operator::ShiftLeft | Operator::ShiftRight) {
+        Some(right.ty.clone())
+    } else {
+        common_type(left.ty, right.ty).map(settled)
+    };
+    let ty = adapted.filter(SqlType::is_integer).ok_or_else(forms)?;
+    Ok(operator(name, op, &ty, arguments))
 }
 
-fn on_bits(name: &str, op: Operator, arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction> {
-    let forms = || no_match(&[format!("BIGINT {name} BIGINT")]);
-    let [left, right] = arguments else { return Err(forms()) };
-    let ty = common_type(left.ty, right.ty).map(settled).filter(is_narrow).ok_or_else(forms)?;
-    Ok(operator(name, op, &ty, arguments))
+/// True for a constant, of the type that short numbers have, that an integer type holds: it doesn't widen the other side.
+fn is_constant_of(argument: &ArgumentType<'_>, ty: &SqlType) -> bool {
+    match argument.value {
+        Some(Value::Integer(value)) if *argument.ty == SqlType::Integer => match ty.integer_range() {
+            Some((least, greatest)) => (least..=greatest).contains(value),
+            None => *ty == SqlType::UHugeInt && *value >= 0,
+        },
+        _ => false,
+    }
 }
 
 /// `~`: inverts all bits.
 fn complement(arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction> {
-    let [argument] = arguments else { return Err(no_match(&["~ BIGINT"])) };
+    let [argument] = arguments else { return Err(no_match(&["~ integer"])) };
     let ty = match argument.ty {
         SqlType::Unknown => SqlType::BigInt,
+        SqlType::UHugeInt => SqlType::UHugeInt,
         ty if ty.is_unsigned_integer() => SqlType::BigInt,
-        ty if is_narrow(ty) => ty.clone(),
-        _ => return Err(no_match(&["~ BIGINT"])),
+        ty if ty.is_integer() => ty.clone(),
+        _ => return Err(no_match(&["~ integer"])),
     };
     Ok(operator(COMPLEMENT, Operator::BitNot, &ty, arguments))
 }

@@ -94,31 +94,44 @@ CREATE MACRO has_schema_privilege(object, privilege) AS true, (role, object, pri
 CREATE MACRO has_database_privilege(object, privilege) AS true, (role, object, privilege) AS true;
 
 CREATE MACRO duckdb_databases() AS TABLE
-    SELECT datname AS database_name, oid AS database_oid, false AS internal, false AS readonly
-    FROM pg_catalog.pg_database;
+    SELECT p.datname AS database_name, p.oid AS database_oid, d.path, NULL::VARCHAR AS comment,
+        MAP {}::MAP(VARCHAR, VARCHAR) AS tags, false AS internal, 'godwit' AS type, coalesce(d.read_only, false) AS readonly
+    FROM pg_catalog.pg_database p LEFT JOIN godwit_databases() d ON d.name = p.datname;
+CREATE MACRO pragma_database_list() AS TABLE
+    SELECT row_number() OVER () - 1 AS seq, database_name AS name, path AS file FROM duckdb_databases();
 CREATE MACRO duckdb_schemas() AS TABLE
-    SELECT catalog_name AS database_name, schema_name, schema_name = 'main' AS internal FROM information_schema.schemata;
+    SELECT s.catalog_name AS database_name, s.schema_name, o.comment, MAP {}::MAP(VARCHAR, VARCHAR) AS tags,
+        s.schema_name = 'main' AS internal, o.sql
+    FROM information_schema.schemata s LEFT JOIN system.objects o
+        ON o.kind = 'schema' AND o.database_name = s.catalog_name AND o.name = s.schema_name;
 CREATE MACRO duckdb_tables() AS TABLE
-    SELECT t.table_catalog AS database_name, t.table_schema AS schema_name, t.table_name, t.table_comment AS comment,
-        false AS internal, t.table_type = 'LOCAL TEMPORARY' AS temporary,
-        coalesce(k.has_primary_key, false) AS has_primary_key, c.column_count,
-        coalesce(k.index_count, 0) AS index_count, coalesce(k.check_constraint_count, 0) AS check_constraint_count
-    FROM information_schema.tables t
+    SELECT o.database_name, o.database_oid, o.schema_name, o.schema_oid, o.name AS table_name, o.oid AS table_oid,
+        o.comment, MAP {}::MAP(VARCHAR, VARCHAR) AS tags, false AS internal,
+        t.table_type = 'LOCAL TEMPORARY' AS temporary, coalesce(k.has_primary_key, false) AS has_primary_key,
+        o.rows AS estimated_size, c.column_count, coalesce(k.index_count, 0) AS index_count,
+        coalesce(k.check_constraint_count, 0) AS check_constraint_count, o.sql
+    FROM system.objects o
+        JOIN information_schema.tables t
+            ON t.table_catalog = o.database_name AND t.table_schema = o.schema_name AND t.table_name = o.name
         LEFT JOIN (SELECT table_catalog, table_schema, table_name, count(*) AS column_count
-            FROM information_schema.columns GROUP BY ALL) c USING (table_catalog, table_schema, table_name)
+            FROM information_schema.columns GROUP BY ALL) c
+            ON c.table_catalog = o.database_name AND c.table_schema = o.schema_name AND c.table_name = o.name
         LEFT JOIN (SELECT table_catalog, table_schema, table_name,
                 bool_or(constraint_type = 'PRIMARY KEY') AS has_primary_key,
                 count(*) FILTER (WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE')) AS index_count,
                 count(*) FILTER (WHERE constraint_type = 'CHECK' AND constraint_name NOT LIKE '%_not_null')
                     AS check_constraint_count
-            FROM information_schema.table_constraints GROUP BY ALL) k USING (table_catalog, table_schema, table_name)
-    WHERE t.table_type <> 'VIEW';
+            FROM information_schema.table_constraints GROUP BY ALL) k
+            ON k.table_catalog = o.database_name AND k.table_schema = o.schema_name AND k.table_name = o.name
+    WHERE o.kind = 'table';
 CREATE MACRO duckdb_columns() AS TABLE
-    SELECT table_catalog AS database_name, table_schema AS schema_name, table_name, column_name,
-        ordinal_position AS column_index, column_comment AS comment, false AS internal, column_default,
-        is_nullable = 'YES' AS is_nullable, data_type, numeric_precision, numeric_scale,
-        is_generated = 'ALWAYS' AS is_generated, generation_expression
-    FROM information_schema.columns;
+    SELECT c.table_catalog AS database_name, o.database_oid, c.table_schema AS schema_name, o.schema_oid, c.table_name,
+        o.oid AS table_oid, c.column_name, c.ordinal_position AS column_index, c.column_comment AS comment,
+        false AS internal, c.column_default, c.is_nullable = 'YES' AS is_nullable, c.data_type, c.numeric_precision,
+        c.numeric_scale, c.is_generated = 'ALWAYS' AS is_generated, c.generation_expression
+    FROM information_schema.columns c LEFT JOIN system.objects o
+        ON o.database_name = c.table_catalog AND o.schema_name = c.table_schema AND o.name = c.table_name
+            AND o.kind IN ('table', 'view');
 CREATE MACRO pragma_table_info(described) AS TABLE
     SELECT c.ordinal_position - 1 AS cid, c.column_name AS name, c.data_type AS type, c.is_nullable = 'NO' AS notnull,
         c.column_default AS dflt_value, coalesce(k.is_key, false) AS pk
@@ -135,40 +148,89 @@ CREATE MACRO pragma_table_info(described) AS TABLE
             ELSE lower(c.table_schema) = lower(split_part(described, '.', 2))
                 AND lower(c.table_catalog) = lower(split_part(described, '.', 1)) END
     ORDER BY cid;
+CREATE MACRO pragma_show(described) AS TABLE
+    SELECT name AS column_name, type AS column_type, CASE WHEN \"notnull\" THEN 'NO' ELSE 'YES' END AS \"null\",
+        CASE WHEN pk THEN 'PRI' END AS key, dflt_value AS \"default\", NULL::VARCHAR AS extra
+    FROM pragma_table_info(described);
+CREATE MACRO pragma_version() AS TABLE SELECT version() AS library_version;
 CREATE MACRO duckdb_views() AS TABLE
-    SELECT v.table_catalog AS database_name, v.table_schema AS schema_name, v.table_name AS view_name,
-        t.table_comment AS comment, false AS internal, v.table_catalog = 'temp' AS temporary, c.column_count,
-        v.view_definition AS sql
-    FROM information_schema.views v JOIN information_schema.tables t USING (table_catalog, table_schema, table_name)
+    SELECT o.database_name, o.database_oid, o.schema_name, o.schema_oid, o.name AS view_name, o.oid AS view_oid,
+        o.comment, MAP {}::MAP(VARCHAR, VARCHAR) AS tags, false AS internal,
+        o.database_name = 'temp' AS temporary, c.column_count, o.sql
+    FROM system.objects o
+        JOIN information_schema.tables t
+            ON t.table_catalog = o.database_name AND t.table_schema = o.schema_name AND t.table_name = o.name
         LEFT JOIN (SELECT table_catalog, table_schema, table_name, count(*) AS column_count
-            FROM information_schema.columns GROUP BY ALL) c USING (table_catalog, table_schema, table_name);
+            FROM information_schema.columns GROUP BY ALL) c
+            ON c.table_catalog = o.database_name AND c.table_schema = o.schema_name AND c.table_name = o.name
+    WHERE o.kind = 'view';
+CREATE MACRO sqlite_master() AS TABLE
+    SELECT kind AS type, name, coalesce(table_name, name) AS tbl_name, 0 AS rootpage, sql FROM system.objects
+    WHERE kind IN ('table', 'view', 'index') AND database_name IN (current_database(), 'temp');
+CREATE MACRO sqlite_schema() AS TABLE SELECT * FROM sqlite_master();
+CREATE MACRO duckdb_variables() AS TABLE SELECT * FROM system.variables;
+CREATE MACRO duckdb_keywords() AS TABLE SELECT * FROM system.keywords;
+CREATE MACRO duckdb_memory() AS TABLE
+    SELECT tag, sum(bytes)::BIGINT AS memory_usage_bytes, sum(spilled_bytes)::BIGINT AS temporary_storage_bytes
+    FROM godwit_memory() GROUP BY tag ORDER BY tag;
+CREATE MACRO duckdb_temporary_files() AS TABLE
+    SELECT directory AS path, bytes::BIGINT AS size FROM godwit_temp_files();
+CREATE MACRO duckdb_dependencies() AS TABLE SELECT * FROM pg_catalog.pg_depend;
+CREATE MACRO duckdb_extensions() AS TABLE
+    SELECT extname AS extension_name, true AS loaded, true AS installed, extversion AS extension_version
+    FROM pg_catalog.pg_extension;
 CREATE MACRO duckdb_settings() AS TABLE SELECT name, value, description FROM godwit_settings();
 CREATE MACRO duckdb_functions() AS TABLE
-    SELECT 'main' AS schema_name, name AS function_name, kind AS function_type, description,
-        string_split(regexp_extract(signature, '\\((.*)\\)$', 1), ', ') AS parameters, signature, volatility AS stability,
-        true AS internal
-    FROM godwit_functions();
+    SELECT 'system' AS database_name, 'main' AS schema_name, name AS function_name, kind AS function_type,
+        nullif(description, '') AS description, NULL::VARCHAR AS comment, NULL::VARCHAR AS return_type,
+        string_split(regexp_extract(signature, '\\((.*)\\)$', 1), ', ') AS parameters, signature,
+        NULL::VARCHAR AS macro_definition, nullif(upper(volatility), '') AS stability, true AS internal,
+        [example] AS examples, nullif(category, '') AS category
+    FROM godwit_functions()
+    UNION ALL
+    SELECT database_name, schema_name, name, kind, NULL, comment, NULL, parts, name || '(' || array_to_string(parts, ', ') || ')',
+        body, NULL, false, []::VARCHAR[], NULL
+    FROM system.objects WHERE kind IN ('macro', 'table_macro');
 CREATE MACRO duckdb_types() AS TABLE
     SELECT current_database() AS database_name, n.nspname AS schema_name, t.oid AS type_oid, t.typname AS type_name,
-        t.typlen AS type_size, upper(format_type(t.oid, -1)) AS logical_type, t.typcategory AS type_category,
-        n.nspname = 'pg_catalog' AS internal
-    FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace;
+        t.typlen AS type_size,
+        CASE WHEN o.parts IS NOT NULL THEN 'ENUM' ELSE upper(format_type(t.oid, -1)) END AS logical_type,
+        t.typcategory AS type_category, o.comment, n.nspname = 'pg_catalog' AS internal, o.parts AS labels
+    FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+        LEFT JOIN system.objects o ON o.kind = 'type' AND o.name = t.typname AND o.schema_name = n.nspname
+            AND o.database_name = current_database();
 CREATE MACRO duckdb_constraints() AS TABLE
+    WITH columns_of AS (SELECT k.oid, list(a.attname ORDER BY k.place) AS names
+        FROM (SELECT oid, conrelid, unnest(conkey) AS attnum, generate_subscripts(conkey, 1) AS place
+            FROM pg_catalog.pg_constraint) k
+            JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.attnum
+        GROUP BY k.oid)
     SELECT current_database() AS database_name, n.nspname AS schema_name, t.relname AS table_name,
         CASE c.contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' WHEN 'f' THEN 'FOREIGN KEY' ELSE 'CHECK' END
             AS constraint_type,
-        c.definition AS constraint_text, c.conname AS constraint_name, c.conkey AS constraint_column_indexes
+        c.definition AS constraint_text, CASE c.contype WHEN 'c' THEN substring(c.definition, 7) END AS expression,
+        c.conkey AS constraint_column_indexes, m.names AS constraint_column_names, c.conname AS constraint_name
     FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace
-        JOIN pg_catalog.pg_class t ON t.oid = c.conrelid;
+        JOIN pg_catalog.pg_class t ON t.oid = c.conrelid LEFT JOIN columns_of m ON m.oid = c.oid
+    UNION ALL
+    SELECT current_database(), n.nspname, t.relname, 'NOT NULL', 'NOT NULL', NULL, [a.attnum], [a.attname],
+        t.relname || '_' || a.attname || '_not_null'
+    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class t ON t.oid = a.attrelid
+        JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+    WHERE a.attnotnull AND t.relkind = 'r';
 CREATE MACRO duckdb_sequences() AS TABLE
-    SELECT sequence_catalog AS database_name, sequence_schema AS schema_name, sequence_name,
-        sequence_catalog = 'temp' AS temporary, start_value, minimum_value AS min_value, maximum_value AS max_value,
-        increment AS increment_by, cycle_option = 'YES' AS cycle
-    FROM information_schema.sequences;
+    SELECT o.database_name, o.database_oid, o.schema_name, o.schema_oid, o.name AS sequence_name, o.oid AS sequence_oid,
+        o.comment, o.database_name = 'temp' AS temporary, s.start_value, s.minimum_value AS min_value,
+        s.maximum_value AS max_value, s.increment AS increment_by, s.cycle_option = 'YES' AS cycle, o.last_value, o.sql
+    FROM system.objects o JOIN information_schema.sequences s
+        ON s.sequence_catalog = o.database_name AND s.sequence_schema = o.schema_name AND s.sequence_name = o.name
+    WHERE o.kind = 'sequence';
 CREATE MACRO duckdb_indexes() AS TABLE
-    SELECT current_database() AS database_name, schemaname AS schema_name, indexname AS index_name,
-        tablename AS table_name, indexdef AS sql
-    FROM pg_catalog.pg_indexes;
+    SELECT o.database_name, o.database_oid, o.schema_name, o.schema_oid, o.name AS index_name, o.oid AS index_oid,
+        o.table_name, false AS is_unique, false AS is_primary, o.parts::VARCHAR AS expressions, o.sql
+    FROM system.objects o WHERE o.kind = 'index';
+CREATE MACRO in_search_path(database_name, schema_name) AS
+    database_name = current_database() AND list_contains(current_schemas(true), schema_name);
 ";
 
 /// Table macros over the trace of a file.

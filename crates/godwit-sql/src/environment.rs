@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow_schema::Field;
-use godwit_bind::{Binder, ColumnRules, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
+use godwit_bind::{
+    Binder, ColumnRules, Dialect, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written,
+};
 use godwit_catalog::Argument;
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
@@ -13,13 +15,14 @@ use godwit_catalog::{
 use godwit_common::{Error, Result, Span};
 use godwit_functions::Registry;
 use godwit_plan::{FunctionKind, FunctionRegistry, Plan, Relation};
-use godwit_syntax::ast;
+use godwit_syntax::ast::{self, MacroBody, MacroOverload};
 use godwit_types::{SqlType, TimeZone, Value};
 
 use crate::built_in_macros::{self, built_in_macro};
 use crate::built_in_views::{SYSTEM, built_in_view};
 use crate::information_schema::{self, INFORMATION_SCHEMA};
 use crate::macros::bound_macro;
+use crate::objects;
 use crate::pg_catalog::{self, PG_CATALOG};
 use crate::queries::Optimizer;
 use crate::types::{bound_type, types_of};
@@ -132,9 +135,14 @@ impl StatementNames {
         self.over(self.namespace.within(place, true))
     }
 
-    /// Returns the same with another namespace.
+    pub(crate) fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Returns the same for a definition that sees another namespace.
     pub(crate) fn over(&self, namespace: Namespace) -> Self {
-        Self::new(namespace, self.resolver.clone(), self.table_functions.clone(), self.session.clone())
+        let session = SessionValues { dialect: Dialect::default(), ..self.session.clone() };
+        Self::new(namespace, self.resolver.clone(), self.table_functions.clone(), session)
     }
 
     fn view(&self, database: &Arc<str>, view: &ViewDefinition, name: String) -> Result<View> {
@@ -225,7 +233,10 @@ impl Environment for StatementNames {
             // As in PostgreSQL, its tables are found without their schema; so are our own views.
             return Ok(match parts {
                 [table] if table.to_lowercase().starts_with("pg_") => self.of_system(PG_CATALOG, &table.to_lowercase()),
-                [table] => self.of_system(SYSTEM, &table.to_lowercase()),
+                [table] => {
+                    let table = table.to_lowercase();
+                    self.of_system(SYSTEM, &table).or_else(|| self.of_macro(&table))
+                }
                 _ => None,
             });
         };
@@ -261,6 +272,11 @@ impl Environment for StatementNames {
         });
         let table = function.table(name, &arguments.collect::<Vec<_>>());
         Some(table.and_then(Self::scanned))
+    }
+
+    fn for_text(&self) -> Result<Arc<dyn Environment>> {
+        let names = self.over(self.namespace.clone()).with_row_ids(self.row_ids);
+        Ok(Arc::new(Self { session: self.session.clone(), ..names }))
     }
 
     fn written(&self, cte: Span) -> Option<Written> {
@@ -302,7 +318,11 @@ impl Environment for StatementNames {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        (name == "timezone").then(|| self.session.time_zone.to_string())
+        self.session.settings.reader.as_ref().and_then(|read| read(name))
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.session.dialect
     }
 
     fn time_zone(&self) -> TimeZone {
@@ -380,6 +400,15 @@ impl Environment for StatementNames {
 
 impl StatementNames {
     /// Returns a table or view of the built-in schemas.
+    /// Returns the rows of a built-in table macro without parameters, named without parentheses.
+    fn of_macro(&self, name: &str) -> Option<Named> {
+        let overloads = built_in_macro(name)?;
+        let [MacroOverload { parameters, body: MacroBody::Table(query), .. }] = &overloads[..] else { return None };
+        let environment = Arc::new(self.over(self.namespace.clone()));
+        let (name, query) = (name.to_owned(), Arc::new((**query).clone()));
+        parameters.is_empty().then(|| Named::View(Arc::new(View { name, query, columns: Vec::new(), environment })))
+    }
+
     fn of_system(&self, schema: &str, table: &str) -> Option<Named> {
         let full = || vec![schema.to_owned(), table.to_owned()];
         let view_columns = |database: &Arc<str>, view: &ViewDefinition| self.view_columns(database, view);
@@ -402,7 +431,8 @@ impl StatementNames {
                 },
                 table,
             ),
-            SYSTEM => None,
+            SYSTEM if table == "objects" => Some(objects::rows(self)),
+            SYSTEM => self.session.rows(table),
             _ => return None,
         };
         if let Some(rows) = rows {

@@ -14,9 +14,9 @@ use godwit_common::{Error, Result};
 
 use godwit_catalog::names::WrittenName;
 use godwit_catalog::{
-    Catalog, CatalogEntry, Comments, GeneratedKind, MacroDefinition, Place, SCHEMA, Sequence, SequenceDefinition,
-    TableDefinition, TableRules, ViewDefinition, full_name_of_key, literal_text, quoted_text, sequences_in,
-    sql_of_name, stored,
+    Catalog, CatalogEntry, Comments, GeneratedKind, IndexRule, MacroDefinition, Place, SCHEMA, Sequence,
+    SequenceDefinition, TableDefinition, TableRules, ViewDefinition, full_name_of_key, literal_text, quoted_text,
+    sequences_in, sql_of_name, stored,
 };
 use godwit_syntax::ast::{CreateView, MacroOverload, Statement};
 use godwit_types::SqlType;
@@ -61,11 +61,7 @@ impl Planner {
         script.definitions.extend(made.map(|schema| format!("CREATE SCHEMA {}", quoted_text(&schema))));
         let types = self.types_of(&database, &catalog);
         for (at, (full, ty)) in types.iter().enumerate() {
-            let text = match ty {
-                SqlType::Enum(definition) if *definition.name == **full => spelled_out(ty),
-                ty => type_text(ty, &types[..at]),
-            };
-            script.definitions.push(format!("CREATE TYPE {} AS {text}", sql_of_name(full)));
+            script.definitions.push(type_statement(full, ty, &types[..at]));
         }
         for (_, entry) in catalog.entries() {
             if let CatalogEntry::Macro(definition) = entry {
@@ -85,10 +81,7 @@ impl Planner {
             let rules = rules_of(&table);
             let made_of = Known { catalog: &catalog, types: &types };
             script.definitions.push(table_text(&table.name, &table.schema, &rules, made_of)?);
-            for index in &rules.indexes {
-                let (name, table) = (quoted_text(&index.name), sql_of_name(&table.name));
-                indexes.push(format!("CREATE INDEX {name} ON {table} ({})", list(&index.columns)));
-            }
+            indexes.extend(rules.indexes.iter().map(|index| index_text(&table.name, index)));
             let is_stored =
                 |name: &str| rules.generated_column(name).is_none_or(|column| column.kind == GeneratedKind::Identity);
             let stored = || table.schema.fields().iter().filter(|field| is_stored(field.name()));
@@ -105,9 +98,7 @@ impl Planner {
         for view in self.views_in_order(&database, &catalog)? {
             let (view, tree) = &*view;
             script.definitions.push(format!("USE {}", quoted_text(&view.schema)));
-            let names: Vec<String> = tree.columns.iter().map(|column| column.text.to_string()).collect();
-            let names = if names.is_empty() { String::new() } else { format!(" ({})", list(&names)) };
-            script.definitions.push(format!("CREATE VIEW {}{names} AS {}", sql_of_name(&view.name), tree.query));
+            script.definitions.push(view_text(&view.name, tree));
         }
         script.definitions.push(format!("USE {SCHEMA}"));
         script.definitions.extend(catalog.entries().into_iter().flat_map(|(key, entry)| comment_texts(&key, &entry)));
@@ -138,8 +129,29 @@ impl Planner {
     }
 }
 
+/// Returns `CREATE TYPE` for a type, which may refer to `others`.
+pub(crate) fn type_statement(full: &str, ty: &SqlType, others: &[(String, SqlType)]) -> String {
+    let text = match ty {
+        SqlType::Enum(definition) if *definition.name == *full => spelled_out(ty),
+        ty => type_text(ty, others),
+    };
+    format!("CREATE TYPE {} AS {text}", sql_of_name(full))
+}
+
+/// Returns `CREATE INDEX` for an index of a table.
+pub(crate) fn index_text(table: &str, index: &IndexRule) -> String {
+    format!("CREATE INDEX {} ON {} ({})", quoted_text(&index.name), sql_of_name(table), list(&index.columns))
+}
+
+/// Returns `CREATE VIEW` with the full name.
+pub(crate) fn view_text(full: &str, tree: &CreateView) -> String {
+    let names: Vec<String> = tree.columns.iter().map(|column| column.text.to_string()).collect();
+    let names = if names.is_empty() { String::new() } else { format!(" ({})", list(&names)) };
+    format!("CREATE VIEW {}{names} AS {}", sql_of_name(full), tree.query)
+}
+
 /// Returns `CREATE MACRO` with the full name.
-fn macro_text(definition: &MacroDefinition) -> Result<String> {
+pub(crate) fn macro_text(definition: &MacroDefinition) -> Result<String> {
     match stored::statement(&definition.statement)? {
         Statement::CreateMacro(tree) => {
             let overloads: Vec<String> = tree.overloads.iter().map(MacroOverload::to_string).collect();
@@ -170,7 +182,7 @@ fn comment_texts(key: &str, entry: &CatalogEntry) -> Vec<String> {
     own.into_iter().chain(columns.into_iter().map(of_column)).collect()
 }
 
-fn rules_of(table: &TableDefinition) -> TableRules {
+pub(crate) fn rules_of(table: &TableDefinition) -> TableRules {
     table.rules().cloned().unwrap_or_default()
 }
 
@@ -217,13 +229,13 @@ fn in_order<T>(
 
 /// Objects that definitions of tables refer to.
 #[derive(Clone, Copy)]
-struct Known<'k> {
-    catalog: &'k Catalog,
-    types: &'k [(String, SqlType)],
+pub(crate) struct Known<'k> {
+    pub catalog: &'k Catalog,
+    pub types: &'k [(String, SqlType)],
 }
 
 /// Returns `CREATE TABLE` with all rules but indexes.
-fn table_text(full: &str, schema: &Schema, rules: &TableRules, known: Known<'_>) -> Result<String> {
+pub(crate) fn table_text(full: &str, schema: &Schema, rules: &TableRules, known: Known<'_>) -> Result<String> {
     let column = |field: &Field| {
         let encoding = rules.encoding_of(field.name()).map(|name| format!(" {ENCODING} {}", quoted_text(name)));
         Ok(column_text(field, rules, known)? + &encoding.unwrap_or_default())
@@ -279,7 +291,7 @@ fn column_text(field: &Field, rules: &TableRules, known: Known<'_>) -> Result<St
 }
 
 /// Returns the options of a sequence that continues where this one is.
-fn options_of(sequence: &Sequence) -> String {
+pub(crate) fn options_of(sequence: &Sequence) -> String {
     let SequenceDefinition { increment, min, max, cycle, .. } = sequence.definition();
     // One that has reached its end stays there.
     let next = sequence.peek().unwrap_or(if *increment > 0 { *max } else { *min });

@@ -27,6 +27,7 @@ mod export;
 mod generated;
 mod information_schema;
 mod macros;
+mod objects;
 mod parse;
 mod pg_catalog;
 mod planner;
@@ -48,12 +49,13 @@ mod write;
 
 pub use explain::ExplainOptions;
 pub use export::{ExportScript, ExportedTable};
+pub use godwit_bind::{Dialect, NullOrder};
 pub use godwit_optimize::JoinOrder;
 pub use godwit_syntax::is_name;
 pub use information_schema::INFORMATION_SCHEMA;
 pub use parse::{Access, ParsedStatement};
 pub use planner::{Interrupt, Planner, ReadRows};
-pub use session_values::SessionValues;
+pub use session_values::{ReadSetting, SessionValues, Settings};
 pub use statement::{
     Argument, AttachPlan, Definition, ListedRows, QueryStatement, SessionStatement, Statement, TransactionStep,
     WritePart, WriteStatement,

@@ -129,6 +129,7 @@ fn access_of(statement: &Statement) -> Access {
         | Statement::Reset(_)
         | Statement::Pragma(_)
         | Statement::Use(_)
+        | Statement::LoadExtension(_)
         | Statement::Attach(_)
         | Statement::Detach(_)
         | Statement::Prepare(_)

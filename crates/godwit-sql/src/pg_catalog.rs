@@ -716,7 +716,7 @@ fn modifier(ty: &SqlType) -> i64 {
     }
 }
 
-fn oid_of_schema(database: &str, schema: &str) -> i64 {
+pub(crate) fn oid_of_schema(database: &str, schema: &str) -> i64 {
     oid(&[database, schema])
 }
 
@@ -725,7 +725,7 @@ fn oid_of_enum(database: &str, name: &str) -> i64 {
 }
 
 /// Returns the OID of the object with this name: a hash (Fowler, Noll, Vo, 1991) outside the range of system OIDs.
-fn oid(name: &[&str]) -> i64 {
+pub(crate) fn oid(name: &[&str]) -> i64 {
     const BASIS: u32 = 0x811c_9dc5;
     const PRIME: u32 = 0x0100_0193;
     // 0xff never occurs in UTF-8.

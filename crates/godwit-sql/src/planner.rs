@@ -14,7 +14,9 @@ use crate::built_in_macros;
 use crate::environment::{StatementNames, mentions_row_ids, table_function_signatures};
 use crate::parse::parse_script;
 use crate::queries::query_of_call;
-use crate::session::{attach_plan, begin_transaction, export_plan, pragma_query, pragma_setting, reset_setting};
+use crate::session::{
+    attach_plan, begin_transaction, export_plan, load_extension, pragma_query, pragma_setting, reset_setting,
+};
 use crate::statement_files::StatementFiles;
 use crate::{
     Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement, TransactionStep,
@@ -242,6 +244,7 @@ impl Planner {
             },
             Tree::Reset(reset) => reset_setting(reset),
             Tree::Use(place) => self.use_places(&[WrittenName::of(&place.name)?]),
+            Tree::LoadExtension(load) => load_extension(load),
             Tree::Attach(attach) => attach_plan(attach),
             Tree::Detach(detach) => Ok(Statement::Session(SessionStatement::Detach {
                 name: plain(&detach.name),

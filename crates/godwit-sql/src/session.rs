@@ -9,7 +9,9 @@ use godwit_catalog::names::{WrittenName, plain, quoted_text};
 use godwit_catalog::{CatalogEntry, CopyOption, OptionValue};
 
 use crate::session_values::reset_variable;
-use crate::{AttachPlan, ParsedStatement, Planner, QueryStatement, SessionStatement, Statement, TransactionStep};
+use crate::{
+    AttachPlan, Definition, ParsedStatement, Planner, QueryStatement, SessionStatement, Statement, TransactionStep,
+};
 
 impl Planner {
     pub(crate) fn show(&self, show: &Show) -> Result<Statement> {
@@ -66,7 +68,12 @@ pub(crate) fn pragma_query(pragma: &ast::Pragma) -> Option<String> {
     let name = pragma.name.text.to_lowercase();
     match (name.as_str(), &pragma.value) {
         ("show_tables", PragmaValue::None) => Some("SHOW TABLES".to_owned()),
+        ("show_tables_expanded", PragmaValue::None) => Some("SHOW ALL TABLES".to_owned()),
+        ("database_list", PragmaValue::None) => Some("FROM pragma_database_list".to_owned()),
         ("show_databases", PragmaValue::None) => Some("SHOW DATABASES".to_owned()),
+        ("functions", PragmaValue::None) => {
+            Some("SELECT name, kind AS type, signature FROM godwit_functions()".to_owned())
+        }
         ("version", PragmaValue::None) => Some("SELECT version() AS library_version".to_owned()),
         ("table_info" | "show", PragmaValue::Call(arguments)) => {
             let [argument] = &arguments[..] else { return None };
@@ -92,10 +99,11 @@ pub(crate) fn pragma_query(pragma: &ast::Pragma) -> Option<String> {
 }
 
 pub(crate) fn pragma_setting(pragma: &ast::Pragma, parsed: &ParsedStatement) -> Result<Statement> {
+    let name = pragma.name.text.to_lowercase();
     match &pragma.value {
-        PragmaValue::Set(value) => {
-            session(SessionStatement::Set { name: pragma.name.text.to_lowercase(), value: setting_text(value, parsed) })
-        }
+        PragmaValue::Set(value) => session(SessionStatement::Set { name, value: setting_text(value, parsed) }),
+        PragmaValue::None if name == "force_checkpoint" => session(SessionStatement::Checkpoint),
+        PragmaValue::None if is_of_duckdb(&name) => Ok(Statement::Definition(Definition::Nothing)),
         PragmaValue::None | PragmaValue::Call(_) => {
             let error = Error::unsupported(format!("PRAGMA {} without a value", pragma.name.text));
             let hint = "settings are set by PRAGMA name = value; there are table_info('t'), show('t'), show_tables, \
@@ -103,6 +111,21 @@ pub(crate) fn pragma_setting(pragma: &ast::Pragma, parsed: &ParsedStatement) -> 
             Err(error.at_span(pragma.span).with_hint(hint))
         }
     }
+}
+
+/// Returns true for pragmas that say how DuckDB works, or that it checks itself: there is nothing to do.
+fn is_of_duckdb(name: &str) -> bool {
+    const PARTS: [&str; 7] = [
+        "checkpoint_on_shutdown",
+        "object_cache",
+        "optimizer",
+        "print_progress_bar",
+        "progress_bar",
+        "verification",
+        "verify_parallelism",
+    ];
+    let part = name.strip_prefix("enable_").or_else(|| name.strip_prefix("disable_")).unwrap_or_default();
+    PARTS.contains(&part) || name.starts_with("verify_") || name.starts_with("disable_verify_")
 }
 
 /// Returns the value of a setting: a string without its quotes, or the text as written.
@@ -115,6 +138,19 @@ fn setting_text(value: &Expr, parsed: &ParsedStatement) -> String {
 
 fn written(span: Span, parsed: &ParsedStatement) -> &str {
     &parsed.script[span.start as usize..span.end as usize]
+}
+
+/// DuckDB's extensions for what is built in.
+const BUILT_IN: [&str; 8] = ["autocomplete", "aws", "azure", "core_functions", "httpfs", "icu", "json", "parquet"];
+
+/// LOAD or INSTALL, for scripts that come from DuckDB: there is nothing to do for what is built in.
+pub(crate) fn load_extension(load: &ast::LoadExtension) -> Result<Statement> {
+    if BUILT_IN.contains(&load.name.text.to_lowercase().as_str()) {
+        return Ok(Statement::Definition(Definition::Nothing));
+    }
+    let error = Error::unsupported(format!("the extension {}", load.name.text)).at_span(load.name.span);
+    Err(error
+        .with_hint(format!("extensions can't be loaded; built in are those that DuckDB calls {}", BUILT_IN.join(", "))))
 }
 
 pub(crate) fn attach_plan(attach: &ast::Attach) -> Result<Statement> {

@@ -79,6 +79,20 @@ keywords! {
     }
 }
 
+/// Lists the words of the grammar in lower case, with the categories that PostgreSQL has for where they can be names.
+pub fn keywords() -> Vec<(String, &'static str)> {
+    let category = |keyword: Keyword| match keyword.class() {
+        Class::Reserved => "reserved",
+        Class::Join => "type_function",
+        Class::Clause => "column_name",
+        Class::Free => "unreserved",
+    };
+    let mut words: Vec<_> =
+        Keyword::ALL.iter().map(|(_, keyword)| (keyword.text().to_lowercase(), category(*keyword))).collect();
+    words.sort_unstable();
+    words
+}
+
 impl Keyword {
     /// Returns the keyword for a word in any case.
     pub(crate) fn of(word: &str) -> Option<Keyword> {

@@ -24,7 +24,7 @@ mod script;
 mod walk;
 
 pub use godwit_common::with_stack;
-pub use keyword::is_name;
+pub use keyword::{is_name, keywords};
 pub use script::{
     Parameters, ParsedStatement, Script, is_complete, parse_data_type, parse_expression, parse_query, parse_script,
     split_script,

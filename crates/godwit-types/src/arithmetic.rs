@@ -45,6 +45,17 @@ impl Arithmetic {
             Self::Modulo => "%",
         }
     }
+
+    /// Computes it on values of UHUGEINT; `None` if the result isn't one, or it divides by zero.
+    pub fn on_unsigned(self, a: u128, b: u128) -> Option<u128> {
+        match self {
+            Self::Add => a.checked_add(b),
+            Self::Subtract => a.checked_sub(b),
+            Self::Multiply => a.checked_mul(b),
+            Self::Divide => a.checked_div(b),
+            Self::Modulo => a.checked_rem(b),
+        }
+    }
 }
 
 /// Operand and result types of an arithmetic operator.

@@ -246,9 +246,8 @@ fn to_decimal(from: &SqlType, to: &SqlType) -> (Context, Effect) {
 
 /// Lossless if the decimal has no digits after the point and the integer has room for all others.
 fn decimal_to_integer(from: &SqlType, to: &SqlType) -> (Context, Effect) {
-    let (_, greatest) = to.integer_range().expect("the row is one of integers");
-    let fits = match from {
-        SqlType::Decimal { precision, scale: 0 } => {
+    let fits = match (from, to.integer_range()) {
+        (SqlType::Decimal { precision, scale: 0 }, Some((_, greatest))) => {
             to.is_signed_integer() && pow10(*precision).is_some_and(|limit| limit - 1 <= greatest.unsigned_abs())
         }
         _ => false,

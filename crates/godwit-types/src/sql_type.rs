@@ -230,11 +230,11 @@ impl SqlType {
         }
     }
 
-    /// Returns the type as which values leave the database, or come from files: with VARCHAR in place of ENUM and TIME WITH
-    /// TIME ZONE, which Arrow doesn't have; `None` if it has neither.
+    /// Returns the type as which values leave the database, or come from files: with VARCHAR in place of ENUM, UHUGEINT
+    /// and TIME WITH TIME ZONE, which Arrow doesn't have; `None` if it has none of them.
     pub fn for_exchange(&self) -> Option<SqlType> {
         match self {
-            Self::Enum(_) | Self::TimeTz => Some(Self::Varchar),
+            Self::Enum(_) | Self::UHugeInt | Self::TimeTz => Some(Self::Varchar),
             Self::List(element) => element.for_exchange().map(Self::list_of),
             Self::Array(element, length) => Some(Self::Array(Arc::new(element.for_exchange()?), *length)),
             Self::Struct(fields) => {
@@ -270,15 +270,13 @@ impl SqlType {
         })
     }
 
-    /// Least and greatest value of an integer type; for UHUGEINT, limited to what an `i128` holds.
+    /// Least and greatest value of an integer type; `None` for UHUGEINT, too, whose values exceed an `i128`.
     pub fn integer_range(&self) -> Option<(i128, i128)> {
-        let bits = self.integer_bits()?;
-        let unused = 128 - bits;
-        Some(if self.is_signed_integer() {
-            (i128::MIN >> unused, i128::MAX >> unused)
-        } else {
-            (0, i128::try_from(u128::MAX >> unused).unwrap_or(i128::MAX))
-        })
+        let unused = 128 - self.integer_bits()?;
+        match self.is_signed_integer() {
+            true => Some((i128::MIN >> unused, i128::MAX >> unused)),
+            false => Some((0, i128::try_from(u128::MAX >> unused).ok()?)),
+        }
     }
 
     /// Digits that hold every value of an integer or decimal type, and those after the point.

@@ -19,6 +19,7 @@ use crate::execution::{in_zone, result_schema};
 use crate::prepared::{ParameterValues, Prepared};
 use crate::result::QueryResult;
 use crate::session::{OwnSettings, Session};
+use crate::settings;
 use crate::transactions::{CurrentTransaction, NamedStore, Scope, StatementEnd};
 
 /// A session: settings and a transaction. Statements of one connection may overlap; each has its own result.
@@ -202,7 +203,9 @@ impl Inner {
         let cancel = self.current.lock().clone();
         let interrupt = move || cancel.check();
         let planner = self.database.0.planner.on(self.namespace(scope)).with_interrupt(Arc::new(interrupt));
-        let own = self.session().own();
+        let mut own = self.session().own();
+        let (database, settings) = (self.database.clone(), own.clone());
+        own.values.settings.reader = Some(Arc::new(move |name| settings::value(&database.0, settings.clone(), name)));
         let threads = self.database.0.pool().workers();
         planner.with_join_order(own.join_order).with_threads(threads).with_session(own.values)
     }

@@ -31,6 +31,7 @@ mod constraints;
 mod database;
 mod execution;
 mod export;
+mod foreign_settings;
 mod objects;
 mod prepared;
 mod queries;

@@ -8,14 +8,16 @@ use godwit_catalog::{Place, SCHEMA};
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
 use godwit_pipeline::{Compaction, JOIN_LOAD_FACTOR};
-use godwit_sql::JoinOrder;
+use godwit_sql::{Dialect, JoinOrder};
 use godwit_tables::adaptation::AdaptiveCompression;
 use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
 use godwit_types::TimeZone;
 use godwit_vector::CHUNK_ROWS;
+use parking_lot::Mutex;
 
 use crate::config::default_threads;
-use crate::database::CompressedMaterialization;
+use crate::database::{CompressedMaterialization, Shared};
+use crate::foreign_settings::{ALIASES, is_foreign};
 use crate::session::{OwnSettings, Session};
 use crate::{objects, tracing};
 
@@ -190,6 +192,41 @@ const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "default_null_order",
+        description: "Where orders have NULLs that don't say it: 'nulls_last_on_asc_first_on_desc' (as in PostgreSQL), \
+                      'nulls_first_on_asc_last_on_desc', 'nulls_first', 'nulls_last' (as in DuckDB); of this connection",
+        default: || Dialect::default().null_order.name().into(),
+        get: |session| session.own().values.dialect.null_order.name().into(),
+        set: |session, value| {
+            let null_order = named("default_null_order", &value.replace(' ', "_"))?;
+            session.change(|own| own.values.dialect.null_order = null_order);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.values.dialect.null_order = Dialect::default().null_order);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "default_order",
+        description: "Direction of orders that don't say it: 'asc' or 'desc'; of this connection",
+        default: || order_name(Dialect::default().descending).into(),
+        get: |session| order_name(session.own().values.dialect.descending).into(),
+        set: |session, value| {
+            let descending = match value.to_lowercase().as_str() {
+                "asc" | "ascending" => false,
+                "desc" | "descending" => true,
+                _ => return Err(Error::user(format!("default_order can't be '{value}'")).with_hint("use asc or desc")),
+            };
+            session.change(|own| own.values.dialect.descending = descending);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.values.dialect.descending = Dialect::default().descending);
+            Ok(())
+        },
+    },
+    Setting {
         name: "eviction_policy",
         description: "What leaves memory first: 'persistent_first', 'temporary_first' or 'mixed'",
         default: || EvictionPolicy::default().name().into(),
@@ -200,6 +237,22 @@ const SETTINGS: &[Setting] = &[
         },
         reset: |session| {
             session.shared.memory.set_eviction_policy(EvictionPolicy::default());
+            Ok(())
+        },
+    },
+    Setting {
+        name: "integer_division",
+        description: "True if / of integers truncates, as in PostgreSQL; false if it is a DOUBLE, as in DuckDB; of this \
+                      connection",
+        default: || Dialect::default().integer_division.to_string(),
+        get: |session| session.own().values.dialect.integer_division.to_string(),
+        set: |session, value| {
+            let integer_division = parse_bool("integer_division", value)?;
+            session.change(|own| own.values.dialect.integer_division = integer_division);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.values.dialect.integer_division = Dialect::default().integer_division);
             Ok(())
         },
     },
@@ -433,6 +486,10 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
+fn order_name(descending: bool) -> &'static str {
+    if descending { "desc" } else { "asc" }
+}
+
 /// Returns the value of this name.
 pub(crate) fn named<T: Named>(setting: &str, name: &str) -> Result<T> {
     T::from_name(name).ok_or_else(|| {
@@ -512,6 +569,7 @@ fn all() -> impl Iterator<Item = &'static Setting> {
 }
 
 fn find(name: &str) -> Result<&'static Setting> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, own)| own);
     all().find(|setting| setting.name == name).ok_or_else(|| {
         let known: Vec<&str> = all().map(|setting| setting.name).collect();
         Error::user(format!("there is no setting named '{name}'"))
@@ -521,15 +579,29 @@ fn find(name: &str) -> Result<&'static Setting> {
 
 /// Changes a setting.
 pub(crate) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
-    (find(name)?.set)(session, value)
+    if is_foreign(name) {
+        return Ok(());
+    }
+    (find(name)?.set)(session, value)?;
+    session.change(|own| own.values.settings.changes += 1);
+    Ok(())
+}
+
+/// Returns the value of a setting for a connection with these of its own; `None` if there is no such setting.
+pub(crate) fn value(shared: &Shared, own: OwnSettings, name: &str) -> Option<String> {
+    let setting = find(name).ok()?;
+    Some((setting.get)(&Session { shared, own: &Mutex::new(own) }))
 }
 
 /// Resets one setting, or all, to the default.
 pub(crate) fn reset(session: &Session, name: Option<&str>) -> Result<()> {
     match name {
-        Some(name) => (find(name)?.reset)(session),
-        None => all().try_for_each(|setting| (setting.reset)(session)),
+        Some(name) if is_foreign(name) => {}
+        Some(name) => (find(name)?.reset)(session)?,
+        None => all().try_for_each(|setting| (setting.reset)(session))?,
     }
+    session.change(|own| own.values.settings.changes += 1);
+    Ok(())
 }
 
 /// Returns the [`COLUMNS`] of one setting, or of all.

@@ -55,7 +55,6 @@ pub(crate) use near::nearest;
 
 use crate::Binder;
 use crate::binder::{Clause, ExprContext};
-use crate::query::sort_key;
 use crate::scope::Scope;
 
 impl ExprContext<'_> {
@@ -155,7 +154,8 @@ impl Binder {
     pub(crate) fn sort_key(&mut self, by: &ast::OrderByExpr, cx: &mut ExprContext<'_>) -> Result<SortKey> {
         let (expr, collation) = Collation::split(&by.expr)?;
         let value = self.settled(expr, cx)?;
-        Ok(sort_key(self.key_of(value, collation)?, by.direction, by.nulls))
+        let value = self.key_of(value, collation)?;
+        Ok(self.ordered(value, by.direction, by.nulls))
     }
 
     fn sort_keys(&mut self, keys: &[ast::OrderByExpr], cx: &mut ExprContext<'_>) -> Result<Vec<SortKey>> {

@@ -20,8 +20,8 @@ pub(super) enum Infix {
     Function(&'static str),
     /// A function of the two sides, swapped.
     Swapped(&'static str),
-    /// `//`
-    IntegerDivide,
+    /// `/`
+    Divide,
 }
 
 /// Returns the meaning of a syntax operator, and how it is written.
@@ -40,9 +40,10 @@ pub(super) fn infix(op: Op) -> (Infix, &'static str) {
         Op::Plus => arithmetic(Arithmetic::Add),
         Op::Minus => arithmetic(Arithmetic::Subtract),
         Op::Multiply => arithmetic(Arithmetic::Multiply),
-        Op::Divide => arithmetic(Arithmetic::Divide),
+        Op::Divide => (Infix::Divide, "/"),
         Op::Modulo => arithmetic(Arithmetic::Modulo),
-        Op::IntegerDivide => (Infix::IntegerDivide, "//"),
+        // It truncates the quotient of integers only, as in DuckDB.
+        Op::IntegerDivide => (Infix::Arithmetic(Arithmetic::Divide), "//"),
         Op::Power => (Infix::Function("power"), "^"),
         Op::Concat => function("||"),
         Op::BitwiseAnd => function("&"),
@@ -92,20 +93,20 @@ impl Binder {
         match infix(op).0 {
             Infix::Compare(comparison) => self.compare(comparison, left, right, op_span),
             Infix::Arithmetic(op) => self.arithmetic(op, left, right, op_span),
+            Infix::Divide => {
+                let is_whole = |side: &Expr| self.type_so_far(side).is_integer();
+                let left = match !self.dialect().integer_division && is_whole(&left) && is_whole(&right) {
+                    true => self.coerce(left, &SqlType::Double, CastContext::Explicit)?,
+                    false => left,
+                };
+                self.arithmetic(Arithmetic::Divide, left, right, op_span)
+            }
             Infix::Match(kind, negated) => {
                 let matches = self.matches(kind, left, right, None)?;
                 Ok(if negated { matches.negated() } else { matches })
             }
             Infix::Function(name) => self.call_scalar(name, vec![left, right], op_span),
             Infix::Swapped(name) => self.call_scalar(name, vec![right, left], op_span),
-            Infix::IntegerDivide => {
-                let (a, b) = (self.type_so_far(&left).into_owned(), self.type_so_far(&right).into_owned());
-                let is_whole = |ty: &SqlType| ty.is_integer() || *ty == SqlType::Unknown;
-                match is_whole(&a) && is_whole(&b) || !a.is_numeric() && !b.is_numeric() {
-                    true => self.arithmetic(Arithmetic::Divide, left, right, op_span),
-                    false => self.call_scalar("//", vec![left, right], op_span),
-                }
-            }
         }
     }
 

@@ -5,16 +5,20 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind};
 use godwit_syntax::ast;
-use godwit_types::{SqlType, Value};
+use godwit_types::{SqlType, Value, cast_kind};
 
 use super::CastContext;
 use super::calls::refuse_clauses;
 use super::sharing::Shared;
 use crate::Binder;
 use crate::binder::{Collected, ExprContext};
+use crate::query::name_of;
 
 /// The names of all forms, for hints.
-pub(super) const SPECIAL_FORMS: [&str; 21] = [
+pub(super) const SPECIAL_FORMS: [&str; 24] = [
+    "alias",
+    "can_cast_implicitly",
+    "cast_to_type",
     "coalesce",
     "count_if",
     "countif",
@@ -73,6 +77,10 @@ impl Binder {
         if name == "unnest" {
             return self.unnest(call, cx).map(Some);
         }
+        if name == "alias" {
+            let [_] = taking(self.call_arguments(call, name, cx)?, call)?;
+            return Ok(Some(Expr::literal(Value::text(name_of(&call.args[0].value)), SqlType::Varchar)));
+        }
         if name == "try" {
             return self.attempted(call, span, cx).map(Some);
         }
@@ -86,6 +94,14 @@ impl Binder {
                 taking(args, call).and_then(|[left, right]| self.arithmetic(Arithmetic::Modulo, left, right, span))
             }
             "row" => self.row_of_values(args, span),
+            "cast_to_type" => taking(args, call).and_then(|[value, like]: [Expr; 2]| {
+                let ty = self.settle(like).ty;
+                self.coerce(value, &ty, CastContext::Explicit)
+            }),
+            "can_cast_implicitly" => taking(args, call).map(|[value, like]: [Expr; 2]| {
+                let (from, to) = (self.settle(value).ty, self.settle(like).ty);
+                Expr::boolean(cast_kind(&from, &to).is_some_and(|cast| cast.context == CastContext::Implicit))
+            }),
             "typeof" | "pg_typeof" => taking(args, call).map(|args| self.type_name(args)),
             "getvariable" => taking(args, call).and_then(|args| self.variable(args)),
             "current_setting" => taking(args, call).and_then(|args| self.setting(args)),

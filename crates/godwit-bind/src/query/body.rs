@@ -49,7 +49,8 @@ impl Binder {
                 let columns: Vec<ColumnId> = bound.columns.iter().map(|&(_, column)| column).collect();
                 let mut key = |column| {
                     let value = self.column(column, outer);
-                    Ok(super::order::key(self.key_of(value, None)?, *direction, *nulls))
+                    let value = self.key_of(value, None)?;
+                    Ok(self.ordered(value, *direction, *nulls))
                 };
                 columns.into_iter().map(&mut key).collect::<Result<_>>()?
             }
@@ -62,7 +63,7 @@ impl Binder {
                         None => self.key_over_result(by, &bound, outer)?,
                     };
                     let value = self.key_of(value, collation)?;
-                    keys.push(super::order::key(value, expr.direction, expr.nulls));
+                    keys.push(self.ordered(value, expr.direction, expr.nulls));
                 }
                 keys
             }

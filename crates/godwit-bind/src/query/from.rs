@@ -11,7 +11,6 @@ use godwit_syntax::ast::{self, TableFactor, TableFactorKind};
 use godwit_types::{SqlType, Value};
 
 use super::source::{Source, visible};
-use crate::binder::{Clause, Collected, ExprContext};
 use crate::expr::CastContext;
 use crate::scope::{Scope, VisibleColumn};
 use crate::{Binder, BoundQuery, Named, Rows, View};
@@ -199,10 +198,7 @@ impl Binder {
         let mut made = self.passed(stored.node);
         for computed in relation.computed() {
             let expr = godwit_syntax::parse_expression(&computed.expression)?;
-            let mut collected = Collected::default();
-            let clause = Clause::Alone;
-            let mut context = ExprContext { scope: &scope, clause, collected: &mut collected, windows: &[] };
-            let value = self.expr(&expr, &mut context)?;
+            let value = self.stored_value(&expr, &scope)?;
             let value = self.coerce(value, &computed.ty, CastContext::Explicit)?;
             let id = self.add_column_of(&computed.name, &value);
             made.push((id, value));
@@ -233,7 +229,7 @@ impl Binder {
     }
 
     /// Returns the rows of a view, which is bound once however often it is used.
-    fn view(&mut self, view: &Arc<View>, name: &ast::ObjectName) -> Result<Source> {
+    pub(super) fn view(&mut self, view: &Arc<View>, name: &ast::ObjectName) -> Result<Source> {
         let (shared, columns) = match self.views.get(&view.name) {
             Some(known) => known.clone(),
             None => {

@@ -247,7 +247,7 @@ pub(super) fn for_each_part<'e>(expr: &'e ast::Expr, visit: &mut dyn FnMut(&'e a
 }
 
 /// Returns the name of a result without an alias: that of the column, else the text.
-pub(super) fn name_of(expr: &ast::Expr) -> Arc<str> {
+pub(crate) fn name_of(expr: &ast::Expr) -> Arc<str> {
     match &expr.kind {
         ExprKind::Column(path) => folded(path.last().expect("paths have parts")),
         ExprKind::Field { name, .. } => folded(name),

@@ -30,7 +30,7 @@ mod table_function;
 mod values;
 
 pub(crate) use common_table::CommonTable;
-pub(crate) use order::key as sort_key;
+pub(crate) use items::name_of;
 pub(crate) use source::{Source, visible};
 
 use std::sync::Arc;

@@ -13,11 +13,14 @@ use crate::expr::CastContext;
 use crate::scope::Scope;
 use crate::{Binder, BoundQuery};
 
-/// Makes a sort key. NULLs count as the largest values, as in PostgreSQL: last, or first if the order is descending.
-pub(crate) fn key(expr: Expr, direction: Option<Direction>, nulls: Option<NullsOrder>) -> SortKey {
-    let descending = direction == Some(Direction::Desc);
-    let nulls_first = nulls.map_or(descending, |nulls| nulls == NullsOrder::First);
-    SortKey { expr, descending, nulls_first }
+impl Binder {
+    /// Makes a sort key; what it doesn't say is the session's choice.
+    pub(crate) fn ordered(&self, expr: Expr, direction: Option<Direction>, nulls: Option<NullsOrder>) -> SortKey {
+        let dialect = self.dialect();
+        let descending = direction.map_or(dialect.descending, |direction| direction == Direction::Desc);
+        let nulls_first = nulls.map_or(dialect.null_order.is_first(descending), |nulls| nulls == NullsOrder::First);
+        SortKey { expr, descending, nulls_first }
+    }
 }
 
 /// Returns the column of a result that a key refers to by position or name; `None` for other expressions.

@@ -173,13 +173,15 @@ impl Binder {
                 let key = |by: &ast::OrderByExpr| {
                     let (expr, collation) = Collation::split(&by.expr)?;
                     let value = key(self, expr, Clause::OrderBy)?;
-                    Ok(order::key(self.key_of(value, collation)?, by.direction, by.nulls))
+                    let value = self.key_of(value, collation)?;
+                    Ok(self.ordered(value, by.direction, by.nulls))
                 };
                 exprs.iter().map(key).collect::<Result<Vec<_>>>()?
             }
             Some(ast::OrderBy::All { direction, nulls, .. }) => {
                 let key = |(_, value): &(Arc<str>, Expr)| {
-                    Ok(order::key(self.key_of(value.clone(), None)?, *direction, *nulls))
+                    let value = self.key_of(value.clone(), None)?;
+                    Ok(self.ordered(value, *direction, *nulls))
                 };
                 values.iter().map(key).collect::<Result<_>>()?
             }

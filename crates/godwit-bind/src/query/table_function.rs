@@ -14,7 +14,7 @@ use super::source::{Source, visible};
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::expr::in_macro;
 use crate::scope::{Scope, VisibleColumn};
-use crate::{Binder, Macro, TableArgument};
+use crate::{Binder, Macro, TableArgument, View};
 
 /// Functions that return a list, or a table if their arguments are constants.
 const SERIES: [&str; 2] = ["range", "generate_series"];
@@ -40,6 +40,8 @@ impl Binder {
             self.macro_table(&found, call, outer)?
         } else if name == "query_table" {
             self.table_of_text(call, outer)?
+        } else if name == "query" {
+            self.query_of_text(call, outer)?
         } else {
             let arguments = self.table_arguments(call, outer)?;
             let relation = match self.environment.table_function(&name, &arguments) {
@@ -189,18 +191,36 @@ impl Binder {
 
     /// Binds a table or view whose name, as written in SQL, is given as text: `query_table('main.t')`.
     fn table_of_text(&mut self, call: &ast::Call, outer: &Scope<'_>) -> Result<Source> {
-        let arguments = self.table_arguments(call, outer)?;
-        let name = match &arguments[..] {
-            [TableArgument { name: None, value: godwit_types::Value::Text(text), .. }] => {
-                table_name(text, call.name.span)
-            }
-            _ => None,
-        };
+        let name = self.only_text(call, outer)?.and_then(|text| table_name(&text, call.name.span));
         let name = name.ok_or_else(|| {
             let error = Error::user("query_table takes the name of a table in quotes").at_span(call.name.span);
             error.with_hint("for example: query_table('main.t')")
         })?;
         self.named_table(&name)
+    }
+
+    /// Binds a query that is given as text, like that of a view: `query('SELECT 1')`.
+    fn query_of_text(&mut self, call: &ast::Call, outer: &Scope<'_>) -> Result<Source> {
+        let text = self.only_text(call, outer)?.ok_or_else(|| {
+            let error = Error::user("query takes a query in quotes").at_span(call.name.span);
+            error.with_hint("for example: query('SELECT 1')")
+        })?;
+        let query = godwit_syntax::parse_query(&text).map_err(|error| {
+            let message = format!("the text of query isn't a query: {}", error.message());
+            Error::user(message).with_code(error.code()).at_span(call.name.span)
+        })?;
+        let name = format!("query('{}')", text.replace('\'', "''"));
+        let environment = self.environment.for_text().map_err(|error| error.at_span(call.name.span))?;
+        let view = View { name, query: Arc::new(query), columns: Vec::new(), environment };
+        self.view(&Arc::new(view), &call.name)
+    }
+
+    /// Returns the argument of a call if it is one text.
+    fn only_text(&mut self, call: &ast::Call, outer: &Scope<'_>) -> Result<Option<Arc<str>>> {
+        Ok(match &self.table_arguments(call, outer)?[..] {
+            [TableArgument { name: None, value: godwit_types::Value::Text(text), .. }] => Some(text.clone()),
+            _ => None,
+        })
     }
 
     fn unknown_table_function(&self, call: &ast::Call, name: &str) -> Error {

@@ -8,7 +8,6 @@ use godwit_syntax::ast;
 use godwit_types::SqlType;
 
 use crate::Binder;
-use crate::binder::{Clause, Collected, ExprContext};
 use crate::expr::CastContext;
 use crate::query::visible;
 use crate::scope::{Scope, ScopeRelation};
@@ -51,7 +50,7 @@ impl Binder {
         }
         let relations = vec![ScopeRelation { name: vec![name], columns: shown.clone() }];
         let scope = Scope { relations, visible: shown, ..Scope::default() };
-        self.value_in(expr, &scope)
+        self.stored_value(expr, &scope)
     }
 
     /// Binds the condition of a CHECK over the columns of a table.
@@ -81,7 +80,7 @@ impl Binder {
         for RebuiltColumn { name, ty, value, of_catalog } in columns {
             let value = match of_catalog {
                 true => self.of_catalog(&format!("column {name}"), value, &scope)?,
-                false => self.value_in(value, &scope)?,
+                false => self.value_alone(value, &scope)?,
             };
             let value = self.coerce(value, ty, CastContext::Explicit)?;
             output.push(OutputColumn { name: name.clone(), column: self.put(name, value, &mut made) });
@@ -89,11 +88,5 @@ impl Binder {
         self.plan.root = Some(self.plan.add(Node::Project(Project { input, columns: made })));
         self.plan.output = output;
         Ok(())
-    }
-
-    fn value_in(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
-        let mut collected = Collected::default();
-        let mut context = ExprContext { scope, clause: Clause::Alone, collected: &mut collected, windows: &[] };
-        self.expr(expr, &mut context)
     }
 }

@@ -86,9 +86,7 @@ impl Binder {
 
     /// Binds an expression from the catalog. Positions in its text mean nothing to the reader of the statement.
     pub(super) fn of_catalog(&mut self, what: &str, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
-        let mut collected = Collected::default();
-        let mut context = ExprContext { scope, clause: Clause::Alone, collected: &mut collected, windows: &[] };
-        match self.expr(expr, &mut context) {
+        match self.stored_value(expr, scope) {
             Ok(bound) => Ok(bound.transform(&mut |part| part.at(Span::NONE))),
             Err(error) => {
                 let told = Error::new(error.kind(), error.message()).with_code(error.code()).context(what.to_owned());

@@ -13,6 +13,7 @@ use super::rows::RowFunction;
 use super::times;
 use super::types::exact_limit;
 use super::values::literal_value;
+use super::wide;
 use crate::Expression;
 use crate::arithmetic::{
     Target, compile_exact, compile_exact_negation, compile_negation as negated_float, division_by_zero, shortened,
@@ -30,6 +31,9 @@ pub(super) fn compile(op: Arithmetic, operands: [Operand<'_>; 2], ty: &SqlType, 
     }
     if !operands.iter().all(|(_, operand)| operand.is_numeric()) {
         return times::compile(op, operands, ty, text);
+    }
+    if *ty == SqlType::UHugeInt {
+        return wide::unsigned(op, operands, text);
     }
     let [(a, _), (b, b_type)] = operands;
     let divides = matches!(op, Arithmetic::Divide | Arithmetic::Modulo);

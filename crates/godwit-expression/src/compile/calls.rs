@@ -18,7 +18,7 @@ use godwit_vector::sql::{arrow_type, column_type, sql_type};
 use godwit_vector::{Flat, Vector, from_arrow, in_layout};
 
 use super::rows::RowFunction;
-use super::{Compiler, comparisons, conform, text_of};
+use super::{Compiler, comparisons, conform, text_of, wide};
 use crate::cast::to_physical;
 use crate::expression::Kernel;
 use crate::{Expression, bits, native};
@@ -109,6 +109,9 @@ impl Kernel for FunctionCall {
 fn operation(op: Operator, operands: &[Expression], ty: &SqlType) -> Result<Expression> {
     if operands.iter().any(|operand| matches!(operand.as_literal(), Some((_, true)))) {
         return Expression::literal(&Value::Null, ty);
+    }
+    if ty.integer_bits() == Some(128) {
+        return wide::bits(op, operands, ty);
     }
     let logical = arrow_type(ty)?;
     let (left, right) = (operands[0].clone(), operands[operands.len() - 1].clone());

@@ -50,6 +50,8 @@ pub(super) fn compile(
     let is_number = |ty: &SqlType| ty.is_numeric() || *ty == SqlType::Boolean;
     match (from, to) {
         _ if from == to => Ok(argument),
+        // Numbers in strings have no kernels.
+        (SqlType::UHugeInt, other) | (other, SqlType::UHugeInt) if is_number(other) => cast.by_rows(argument),
         _ if is_number(from) && is_number(to) => cast.number(argument),
         (SqlType::Date, _) if to.is_timestamp() => cast.midnight(argument),
         _ if from.is_timestamp() && to.is_timestamp() => cast.timestamp(argument),

@@ -33,6 +33,7 @@ mod rows;
 mod times;
 mod types;
 mod values;
+mod wide;
 
 use std::fmt::{self, Write};
 

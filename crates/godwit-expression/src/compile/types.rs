@@ -4,6 +4,7 @@
 //! |---|---|
 //! | integers, REAL, DOUBLE | the same |
 //! | HUGEINT, DECIMAL | the narrowest of 32, 64, 128 bits |
+//! | UHUGEINT | strings of 16 bytes |
 //! | VARCHAR, UUID, JSON, BIT, BLOB | strings |
 //! | ENUM | positions of labels, in 8, 16 or 32 bits |
 //! | DATE, TIME, with time zone, timestamps | 32 or 64 bits |

@@ -249,12 +249,13 @@ impl MorselReader for ParquetReader {
     }
 
     fn read(&mut self, column: usize, selected: Option<&[u32]>) -> Result<Vector> {
-        let file = &self.scan.table.files()[self.scan.plan().morsels[self.morsel].file];
-        let wanted = selected.map_or(self.window.len(), <[u32]>::len);
-        if let Some(repeated) = file.repeated(column, &self.scan.table.row_type()[column], wanted) {
-            return Ok(repeated);
+        let morsel = &self.scan.plan().morsels[self.morsel];
+        let file = &self.scan.table.files()[morsel.file];
+        let ty = &self.scan.table.row_type()[column];
+        if let Some(made) = file.made((column, ty), morsel.row_group, &self.window, selected) {
+            return Ok(made);
         }
-        let file_column = file.column(column).expect("it isn't one value for all rows");
+        let file_column = file.column(column).expect("its values are in the file");
         let stored = file.file.columns[file_column].decoding.map(|decoding| decoding.stored);
         self.open_column(column)?;
         let reader = &mut self.columns[column];

@@ -79,9 +79,8 @@ pub fn never_fails(expr: &Expr) -> bool {
 fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     match (from.integer_range(), to.integer_range()) {
         _ if *to == SqlType::Double => from.is_numeric(),
-        (Some(from_range), Some(to_range)) if *from != SqlType::UHugeInt => {
-            to_range.0 <= from_range.0 && from_range.1 <= to_range.1
-        }
+        _ if *to == SqlType::UHugeInt => from.is_unsigned_integer(),
+        (Some(from_range), Some(to_range)) => to_range.0 <= from_range.0 && from_range.1 <= to_range.1,
         (_, None) => match (from.decimal_digits(), to.decimal_digits()) {
             // HUGEINT has values of 39 digits.
             (Some(digits), Some(to)) if from.integer_bits() != Some(128) => {

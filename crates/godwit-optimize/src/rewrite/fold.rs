@@ -121,23 +121,13 @@ fn negate(value: &Value, ty: &SqlType) -> Option<Value> {
 fn arithmetic(op: Arithmetic, a: &Value, b: &Value, ty: &SqlType) -> Option<Value> {
     match (a, b) {
         (Value::Integer(a), Value::Integer(b)) => in_range(on_integers(op, *a, *b)?, ty),
-        (Value::UHuge(a), Value::UHuge(b)) => on_unsigned(op, *a, *b).map(Value::UHuge),
+        (Value::UHuge(a), Value::UHuge(b)) => op.on_unsigned(*a, *b).map(Value::UHuge),
         (Value::Float(a), Value::Float(b)) if ty.is_float() => on_floats(op, *a, *b, ty).map(Value::Float),
         _ => on_times(op, a, b),
     }
 }
 
 fn on_integers(op: Arithmetic, a: i128, b: i128) -> Option<i128> {
-    match op {
-        Arithmetic::Add => a.checked_add(b),
-        Arithmetic::Subtract => a.checked_sub(b),
-        Arithmetic::Multiply => a.checked_mul(b),
-        Arithmetic::Divide => a.checked_div(b),
-        Arithmetic::Modulo => a.checked_rem(b),
-    }
-}
-
-fn on_unsigned(op: Arithmetic, a: u128, b: u128) -> Option<u128> {
     match op {
         Arithmetic::Add => a.checked_add(b),
         Arithmetic::Subtract => a.checked_sub(b),

@@ -63,8 +63,8 @@ pub(super) fn sum(arguments: &[ArgumentType<'_>]) -> Chosen {
     let result = match &element {
         SqlType::HugeInt => SqlType::HugeInt,
         SqlType::Decimal { scale, .. } => SqlType::decimal(SqlType::DECIMAL_PRECISION_MAX, *scale),
-        ty if ty.is_integer() => SqlType::BigInt,
-        ty if ty.is_float() => return moment(arguments, sum_of_floats),
+        ty if ty.integer_range().is_some() => SqlType::BigInt,
+        ty if ty.is_numeric() => return moment(arguments, sum_of_floats),
         _ => return None,
     };
     let compute = |call: &Call<'_>| {

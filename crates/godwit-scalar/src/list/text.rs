@@ -47,7 +47,7 @@ struct Texts<'t> {
 impl<'t> Texts<'t> {
     fn of(lists: &Lists, ty: &'t SqlType) -> Result<Self> {
         let vector = lists.vector()?;
-        let is_plain = matches!(ty, SqlType::Varchar | SqlType::Json | SqlType::Bit) || ty.is_integer();
+        let is_plain = matches!(ty, SqlType::Varchar | SqlType::Json | SqlType::Bit) || ty.integer_range().is_some();
         let reader = (!is_plain).then(|| Reader::new(&vector, ty)).transpose()?;
         Ok(Self { flat: vector.to_flat(), vector, ty, reader })
     }

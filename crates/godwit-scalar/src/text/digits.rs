@@ -32,9 +32,12 @@ pub(super) fn functions() -> Vec<Function> {
         .example("to_base(5, 2, 8)", "00000101")
         .form(text::<(i64, i64), Text, _>(|(number, base), out| write_base(number, base, 0, out)))
         .form(text::<(i64, i64, i64), Text, _>(|(number, base, length), out| write_base(number, base, length, out))),
-        text_function(&["format_bytes", "formatreadablesize"], "A number of bytes in units of 1024, as people read it")
-            .example("format_bytes(1536)", "1.5 KiB")
-            .form(text::<(i64,), Text, _>(|(bytes,), out| write_size(bytes, 1024, "KMGTP", "iB", out))),
+        text_function(
+            &["format_bytes", "formatreadablesize", "pg_size_pretty"],
+            "A number of bytes in units of 1024, as people read it",
+        )
+        .example("format_bytes(1536)", "1.5 KiB")
+        .form(text::<(i64,), Text, _>(|(bytes,), out| write_size(bytes, 1024, "KMGTP", "iB", out))),
         text_function(&["formatreadabledecimalsize"], "A number of bytes in units of 1000, as people read it")
             .example("formatReadableDecimalSize(1536)", "1.5 kB")
             .form(text::<(i64,), Text, _>(|(bytes,), out| write_size(bytes, 1000, "kMGTP", "B", out))),

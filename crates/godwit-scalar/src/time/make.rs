@@ -188,6 +188,9 @@ fn epochs() -> Vec<Function> {
             "Nanoseconds since 1970",
             ("epoch_ns(TIMESTAMP '1970-01-01 00:00:01.5')", "1500000000"),
             |micros| micros * 1_000,
+        )
+        .form(
+            scalar::<(i64,), i64, _>(|(ns,)| finite_timestamp(ns)).with_types([SqlType::TimestampNs], SqlType::BigInt),
         ),
     ]
 }

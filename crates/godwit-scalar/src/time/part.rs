@@ -300,6 +300,10 @@ fn form_of(part: Part, ty: &SqlType) -> Option<Form> {
             finite_timestamp(timestamp).map(|micros| micros as f64 / MICROS_PER_SECOND as f64)
         }),
         SqlType::Timestamp => each!(Timestamp, Moment::of_finite_timestamp),
+        SqlType::TimestampNs if part == Part::Nanosecond => {
+            let within_minute = |ns: i64| finite_timestamp(ns).map(|ns| ns.rem_euclid(NANOS_PER_MINUTE));
+            scalar::<(i64,), i64, _>(move |(ns,)| within_minute(ns)).with_types([SqlType::TimestampNs], SqlType::BigInt)
+        }
         SqlType::TimestampTz => zoned(&each!(Timestamp, Moment::of_finite_timestamp)),
         SqlType::Time if part.is_of_time() => each!(Time, |micros| Some(Moment { days: 0, micros })),
         SqlType::TimeTz if part == Part::Epoch => scalar::<(TimeTz,), f64, _>(|(bits,)| {
@@ -319,8 +323,17 @@ fn form_of(part: Part, ty: &SqlType) -> Option<Form> {
     })
 }
 
-const TYPES: [SqlType; 6] =
-    [SqlType::Timestamp, SqlType::Date, SqlType::TimestampTz, SqlType::Time, SqlType::TimeTz, SqlType::Interval];
+const TYPES: [SqlType; 7] = [
+    SqlType::Timestamp,
+    SqlType::Date,
+    SqlType::TimestampTz,
+    SqlType::TimestampNs,
+    SqlType::Time,
+    SqlType::TimeTz,
+    SqlType::Interval,
+];
+
+const NANOS_PER_MINUTE: i64 = 60_000_000_000;
 
 fn named(&(names, part, description, call, value): &Named) -> Function {
     let function = time_function(names, description).example(call, value);
@@ -338,7 +351,8 @@ fn date_part(arguments: &[ArgumentType<'_>]) -> Chosen {
         Ok(part) => part,
         Err(error) => return Some(Err(bad_argument(0, &error))),
     };
-    Some(match form_of(part, &ty) {
+    let exact = form_of(part, value.ty);
+    Some(match exact.or_else(|| form_of(part, &ty)) {
         Some(form) => Ok(with_constant(form, 0)),
         None => Err(bad_argument(0, &missing_field(name, &ty))),
     })

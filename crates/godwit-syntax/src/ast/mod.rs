@@ -47,7 +47,8 @@ pub use query::{
     OrderBy, OrderByExpr, Query, Select, SelectItem, SetExpr, SetExprKind, SetOperations, SetOperator, SetStep, With,
 };
 pub use session::{
-    Attach, Deallocate, Detach, Execute, Pragma, PragmaValue, Prepare, Reset, Set, SetVariable, SettingScope, Use,
+    Attach, Deallocate, Detach, Execute, LoadExtension, Pragma, PragmaValue, Prepare, Reset, Set, SetVariable,
+    SettingScope, Use,
 };
 pub use statement::{CallStatement, Describe, DescribeTarget, Explain, Show, Statement, StatementOption, Trace};
 pub use transaction::{Begin, Checkpoint, Maintenance, MergeDelta, TransactionMode};

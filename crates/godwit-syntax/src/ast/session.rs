@@ -83,6 +83,17 @@ pub struct Use {
     pub span: Span,
 }
 
+/// `LOAD name`, `[FORCE] INSTALL name [FROM source]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadExtension {
+    /// True for INSTALL.
+    pub install: bool,
+    /// The extension.
+    pub name: Ident,
+    /// Its span in the text.
+    pub span: Span,
+}
+
 /// `ATTACH [OR REPLACE] [DATABASE] [IF NOT EXISTS] 'path' [AS name] [(options)]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attach {

@@ -7,8 +7,8 @@ use godwit_common::Span;
 use super::{
     AlterObject, AlterTable, Attach, Begin, Call, Checkpoint, CommentOn, Copy, CreateIndex, CreateMacro, CreateSchema,
     CreateSequence, CreateTable, CreateType, CreateView, Deallocate, Delete, Detach, Drop, Execute, ExportDatabase,
-    Expr, Ident, ImportDatabase, Insert, Maintenance, Merge, MergeDelta, Pragma, Prepare, Query, Reset, Set,
-    SetVariable, TableFactor, Truncate, Update, Use,
+    Expr, Ident, ImportDatabase, Insert, LoadExtension, Maintenance, Merge, MergeDelta, Pragma, Prepare, Query, Reset,
+    Set, SetVariable, TableFactor, Truncate, Update, Use,
 };
 
 /// A statement.
@@ -50,6 +50,7 @@ pub enum Statement {
     Reset(Box<Reset>),
     Pragma(Box<Pragma>),
     Use(Box<Use>),
+    LoadExtension(Box<LoadExtension>),
     Attach(Box<Attach>),
     Detach(Box<Detach>),
     Prepare(Box<Prepare>),

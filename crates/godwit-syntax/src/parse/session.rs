@@ -1,11 +1,12 @@
 //! Settings, databases, prepared statements, transactions and maintenance.
 
-use godwit_common::{Error, Result, SqlState};
+use godwit_common::Result;
 
 use super::Parser;
 use crate::ast::{
-    Attach, Begin, Checkpoint, Deallocate, Detach, Execute, Expr, ExprKind, Ident, Maintenance, MergeDelta, ObjectName,
-    Pragma, PragmaValue, Prepare, Reset, Set, SetVariable, SettingScope, Statement, TransactionMode, Use,
+    Attach, Begin, Checkpoint, Deallocate, Detach, Execute, Expr, ExprKind, Ident, LoadExtension, Maintenance,
+    MergeDelta, ObjectName, Pragma, PragmaValue, Prepare, Reset, Set, SetVariable, SettingScope, Statement,
+    TransactionMode, Use,
 };
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
@@ -42,6 +43,7 @@ impl Parser<'_> {
                 self.take();
                 self.savepoint_name().map(Statement::ReleaseSavepoint)
             }
+            K::Force if self.keyword_at(1) == Some(K::Install) => self.load_extension(),
             K::Checkpoint | K::Force => self.checkpoint(),
             K::Vacuum => {
                 let start = self.take().span;
@@ -54,10 +56,7 @@ impl Parser<'_> {
                 let maintenance = self.maintenance(start)?;
                 Ok(Statement::Analyze(Box::new(maintenance)))
             }
-            K::Load | K::Install => Err(Error::unsupported("extensions can't be loaded")
-                .with_code(SqlState::FEATURE_NOT_SUPPORTED)
-                .with_hint("Parquet, CSV and JSON are built in")
-                .at_span(self.peek().span)),
+            K::Load | K::Install => self.load_extension(),
             _ => Err(self.no_statement()),
         }
     }
@@ -140,6 +139,18 @@ impl Parser<'_> {
             PragmaValue::None
         };
         Ok(Statement::Pragma(Box::new(Pragma { name, value, span: self.since(start) })))
+    }
+
+    fn load_extension(&mut self) -> Result<Statement> {
+        let start = self.peek().span;
+        self.eat(K::Force);
+        let install = self.is(K::Install);
+        self.take();
+        let name = self.label_or_text()?;
+        if install && self.eat(K::From) {
+            self.label_or_text()?;
+        }
+        Ok(Statement::LoadExtension(Box::new(LoadExtension { install, name, span: self.since(start) })))
     }
 
     fn attach(&mut self) -> Result<Statement> {

@@ -21,6 +21,10 @@ impl Parser<'_> {
         match keyword {
             Some(K::Explain) => self.explain(),
             Some(K::Trace) => self.trace(),
+            Some(K::Describe | K::Show) if self.ends_at(1) => {
+                self.take();
+                Ok(Statement::Show(Box::new(Show::Tables { all: true, schema: None })))
+            }
             Some(K::Describe | K::Desc) => self.boxed(Self::describe, Statement::Describe),
             Some(K::Summarize) => self.boxed(Self::describe, Statement::Summarize),
             Some(K::Show) => self.boxed(Self::show, Statement::Show),
@@ -72,6 +76,11 @@ impl Parser<'_> {
     /// True if a data-modifying statement comes next.
     pub(super) fn starts_write(&self) -> bool {
         matches!(self.keyword(), Some(K::Insert | K::Update | K::Delete | K::Merge))
+    }
+
+    /// True if the statement ends before this many tokens ahead.
+    fn ends_at(&self, ahead: usize) -> bool {
+        matches!(self.kind_at(ahead), TokenKind::End | TokenKind::Symbol(Symbol::Semicolon))
     }
 
     /// Returns the error about text that no statement begins with.
@@ -132,9 +141,8 @@ impl Parser<'_> {
     /// `SHOW …`.
     pub(super) fn show(&mut self) -> Result<Show> {
         self.expect(K::Show)?;
-        let is_last =
-            |parser: &Self| matches!(parser.kind_at(1), TokenKind::End | TokenKind::Symbol(Symbol::RightParen));
-        let (is_alone, keyword) = (is_last(self), self.keyword());
+        let is_alone = self.ends_at(1) || self.symbol_at(1) == Some(Symbol::RightParen);
+        let keyword = self.keyword();
         match keyword {
             Some(K::All) if self.keyword_at(1) == Some(K::Tables) => {
                 self.at += 2;

@@ -52,6 +52,7 @@ fn session(f: &mut Formatter<'_>, statement: &Statement) -> Result {
         Statement::Reset(reset) => reset.fmt(f),
         Statement::Pragma(pragma) => pragma.fmt(f),
         Statement::Use(place) => write!(f, "USE {}", place.name),
+        Statement::LoadExtension(load) => write!(f, "{} {}", if load.install { "INSTALL" } else { "LOAD" }, load.name),
         Statement::Attach(attach) => attach.fmt(f),
         Statement::Detach(detach) => {
             write!(f, "DETACH DATABASE {}{}", when(detach.if_exists, "IF EXISTS "), detach.name)

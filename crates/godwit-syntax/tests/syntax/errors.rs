@@ -29,7 +29,6 @@ const ERRORS: &[(&str, &str, &str, &str)] = &[
     ("MERGE DELTA OF", "expected a name", "", ""),
     ("MERGE DELTA OF a, b", "expected the end of the statement, found ,", ",", ""),
     ("INSERT INTO t (a) SET a = 1", "expected VALUES, SELECT or DEFAULT VALUES, found SET", "SET", ""),
-    ("INSTALL spatial", "extensions can't be loaded", "INSTALL", "built in"),
     ("SELECT NULL::UNION(a INT)", "the type UNION", "UNION", "STRUCT"),
     ("SELECT E'\\u12'", "the escape isn't a Unicode character", "\\u12", "4 hexadecimal digits"),
     ("COPY t FROM x", "expected a path in quotes, found x", "x", ""),

@@ -185,6 +185,11 @@ impl Store {
         path.into_iter().flat_map(|path| [path.to_owned(), log_path(path)]).collect()
     }
 
+    /// True if nothing can be changed.
+    pub fn is_read_only(&self) -> bool {
+        self.disk.as_ref().is_some_and(|disk| disk.log.is_none())
+    }
+
     /// The catalog that statements outside transactions see.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog

@@ -108,6 +108,10 @@ pub(super) fn flat_value(flat: &Flat, row: usize, ty: &SqlType) -> Result<Value>
         SqlType::Real => Value::Float(flat.values::<f32>()[row].into()),
         SqlType::Double => Value::Float(flat.values::<f64>()[row]),
         SqlType::Blob => Value::Blob(flat.strings().get(row).into()),
+        SqlType::UHugeInt => match flat.strings().get(row).try_into() {
+            Ok(bytes) => Value::UHuge(u128::from_be_bytes(bytes)),
+            Err(_) => return Err(Error::corrupt("a UHUGEINT doesn't have 16 bytes")),
+        },
         SqlType::Varchar | SqlType::Json | SqlType::Bit => Value::text(text_at(flat, row)?),
         SqlType::Uuid => parse_value(text_at(flat, row)?, ty)?,
         SqlType::Enum(labels) => Value::Integer(labels.checked_place(integer_at(flat, row))?),

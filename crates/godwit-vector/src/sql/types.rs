@@ -1,13 +1,15 @@
 //! SQL's types as Arrow types.
 //!
-//! Arrow has fewer types than SQL: HUGEINT becomes a decimal of 38 digits, UUID, JSON and BIT become text, a label of an
-//! ENUM becomes its position, and a TIME WITH TIME ZONE an integer. The round trip may thus end at another type;
-//! whoever needs SQL's type keeps it, as the plan does. Columns of tables are Arrow fields, and keep it in the field's metadata ([`field_of`], [`type_of_field`]).
+//! Arrow has fewer types than SQL: HUGEINT becomes a decimal of 38 digits, UHUGEINT its bytes, UUID, JSON and BIT become
+//! text, a label of an ENUM becomes its position, and a TIME WITH TIME ZONE an integer. The round trip may thus end at
+//! another type; whoever needs SQL's type keeps it, as the plan does. Columns of tables are Arrow fields, and keep it in
+//! the field's metadata ([`field_of`], [`type_of_field`]).
 //!
 //! | SQL | Arrow |
 //! |---|---|
 //! | integers, REAL, DOUBLE | the same |
 //! | HUGEINT, DECIMAL | `Decimal128` |
+//! | UHUGEINT | `BinaryView`, 16 bytes that compare as the numbers do, the highest first |
 //! | VARCHAR, UUID, JSON, BIT | `Utf8View` |
 //! | ENUM | the narrowest of `UInt8`, `UInt16`, `UInt32` for its positions |
 //! | BLOB | `BinaryView` |
@@ -83,7 +85,6 @@ pub fn arrow_type(ty: &SqlType) -> Result<DataType> {
         SqlType::USmallInt => DataType::UInt16,
         SqlType::UInteger => DataType::UInt32,
         SqlType::UBigInt => DataType::UInt64,
-        SqlType::UHugeInt => return Err(unsupported(ty)),
         SqlType::Real => DataType::Float32,
         SqlType::Double => DataType::Float64,
         SqlType::Decimal { precision, scale } => {
@@ -95,7 +96,7 @@ pub fn arrow_type(ty: &SqlType) -> Result<DataType> {
             0x100..=0xFFFF => DataType::UInt16,
             _ => DataType::UInt32,
         },
-        SqlType::Blob => DataType::BinaryView,
+        SqlType::Blob | SqlType::UHugeInt => DataType::BinaryView,
         SqlType::Date => DataType::Date32,
         SqlType::Time => DataType::Time64(TimeUnit::Microsecond),
         SqlType::TimeTz => DataType::Int64,
@@ -205,7 +206,7 @@ pub fn is_same_but_layout(a: &DataType, b: &DataType) -> bool {
 }
 
 fn unsupported(ty: &SqlType) -> Error {
-    Error::unsupported(format!("values of type {ty}")).with_hint("cast them to HUGEINT or DOUBLE")
+    Error::unsupported(format!("values of type {ty}"))
 }
 
 fn unreadable(ty: &DataType) -> Error {

@@ -143,6 +143,7 @@ fn bytes_of<'v>(value: &'v Value, ty: &SqlType) -> Cow<'v, [u8]> {
         Value::Null => Cow::Borrowed(&[]),
         Value::Text(text) => Cow::Borrowed(text.as_bytes()),
         Value::Blob(bytes) => Cow::Borrowed(bytes),
+        Value::UHuge(number) => Cow::Owned(number.to_be_bytes().into()),
         other => Cow::Owned(format_value(other, ty).into_bytes()),
     }
 }

@@ -3,6 +3,7 @@
 //! | function | a row for each |
 //! |---|---|
 //! | `godwit_settings()` | setting, with its default and the reason for its value |
+//! | `godwit_databases()` | database: its file, whether it is only read |
 //! | `godwit_memory()` | use of memory |
 //! | `godwit_heat()` | segment, dictionary, delta, and column of a file: how often it was read, its form in memory |
 //! | `godwit_adaptation()` | change of a segment's form: when, why, its cost and its savings |
@@ -32,7 +33,7 @@ mod trace;
 
 use std::sync::{Arc, Weak};
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::SchemaRef;
 use godwit_catalog::{Argument, TableDefinition, TableFunction, TableFunctions};
 use godwit_common::{Error, Result};
@@ -43,6 +44,7 @@ use parking_lot::Mutex;
 use crate::database::Shared;
 use crate::session::{OwnSettings, Session};
 use crate::settings;
+use crate::transactions::NamedStore;
 use trace::{Part, TraceTable};
 
 /// Returns the table functions of a database.
@@ -54,6 +56,7 @@ pub(crate) fn functions(shared: &Weak<Shared>, resolver: &Arc<FileResolver>) -> 
         .with("repeat_row", Arc::new(Repeat::Row))
         .with("range", Arc::new(Series::RANGE))
         .with("generate_series", Arc::new(Series::GENERATE_SERIES))
+        .with("godwit_databases", system(database_rows))
         .with("godwit_settings", system(settings_rows))
         .with("godwit_memory", system(memory::rows))
         .with("godwit_heat", system(forms::heat_rows))
@@ -107,6 +110,16 @@ fn texts(values: impl Iterator<Item = impl AsRef<str>>) -> ArrayRef {
 
 fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter_values(values))
+}
+
+fn database_rows(shared: &Shared) -> Result<RecordBatch> {
+    let stores = shared.stores();
+    let path = |store: &NamedStore| store.store.paths().first().map(|path| path.display().to_string());
+    batch(vec![
+        ("name", texts(stores.iter().map(|store| &store.name))),
+        ("path", Arc::new(stores.iter().map(path).collect::<StringArray>())),
+        ("read_only", Arc::new(stores.iter().map(|store| Some(store.store.is_read_only())).collect::<BooleanArray>())),
+    ])
 }
 
 fn settings_rows(shared: &Shared) -> Result<RecordBatch> {

@@ -94,7 +94,7 @@ fn nearest(value: &Value, wide: &SqlType, narrow: &SqlType) -> Option<(Value, Or
 
 /// Simplifies a comparison with an integer beyond the narrow type's range.
 fn beyond(comparison: Comparison, input: &Expr, value: &Value) -> Option<Expr> {
-    let (least, greatest) = input.ty.integer_range().filter(|_| input.ty != SqlType::UHugeInt)?;
+    let (least, greatest) = input.ty.integer_range()?;
     let Value::Integer(value) = *value else { return None };
     let order = match () {
         () if value > greatest => Ordering::Less,
