@@ -132,6 +132,8 @@ pub struct Rows {
 pub struct ColumnRules {
     /// Its name.
     pub name: String,
+    /// True if it can't be NULL.
+    pub not_null: bool,
     /// `PRI` in the primary key, `UNI` in another one.
     pub key: Option<&'static str>,
     /// The expression of its default.

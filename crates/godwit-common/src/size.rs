@@ -13,10 +13,10 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
     let number: f64 = trimmed[..split].parse().map_err(|_| invalid())?;
     let factor: f64 = match trimmed[split..].trim().to_ascii_lowercase().as_str() {
         "" | "b" | "byte" | "bytes" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
+        "k" | "kb" | "kilobyte" | "kilobytes" => 1e3,
+        "m" | "mb" | "megabyte" | "megabytes" => 1e6,
+        "g" | "gb" | "gigabyte" | "gigabytes" => 1e9,
+        "t" | "tb" | "terabyte" | "terabytes" => 1e12,
         "kib" => 1024.0,
         "mib" => 1024.0 * 1024.0,
         "gib" => 1024.0 * 1024.0 * 1024.0,

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use arrow_schema::Field;
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result};
-use godwit_types::{SqlType, Value, parse_value};
+use godwit_types::{SqlType, Value, format_value, parse_value};
 
 /// Represents NULL in the name of a folder.
 const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
@@ -95,7 +95,10 @@ fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<F
             {
                 None
             }
-            text => parse_value(text, ty).ok(),
+            // Nothing of the text may be lost, as the time of day is in a DATE.
+            text => {
+                parse_value(text, ty).ok().filter(|value| *ty == SqlType::Varchar || is_written_as(value, ty, text))
+            }
         };
         let fits = |ty: &&SqlType| texts.iter().all(|text| !begins_with_zero(text) && value(text, ty).is_some());
         let ty = TYPES.iter().find(fits).cloned().unwrap_or(SqlType::Varchar);
@@ -103,6 +106,14 @@ fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<F
         FileColumn { name: of_files[0][place].0.clone(), ty, values }
     });
     Ok(columns.collect())
+}
+
+/// Returns true if the text is that of a value, but for zeros at the end of a time and the T before it.
+fn is_written_as(value: &Value, ty: &SqlType, text: &str) -> bool {
+    match ty {
+        SqlType::Timestamp => text.len() > "2020-01-01".len(),
+        _ => format_value(value, ty) == text,
+    }
 }
 
 /// Returns true for numbers with leading zeros, which are names.

@@ -80,8 +80,6 @@ fn complement(arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction>
     let [argument] = arguments else { return Err(no_match(&["~ integer"])) };
     let ty = match argument.ty {
         SqlType::Unknown => SqlType::BigInt,
-        SqlType::UHugeInt => SqlType::UHugeInt,
-        ty if ty.is_unsigned_integer() => SqlType::BigInt,
         ty if ty.is_integer() => ty.clone(),
         _ => return Err(no_match(&["~ integer"])),
     };

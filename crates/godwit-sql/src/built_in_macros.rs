@@ -164,6 +164,11 @@ CREATE MACRO duckdb_views() AS TABLE
             FROM information_schema.columns GROUP BY ALL) c
             ON c.table_catalog = o.database_name AND c.table_schema = o.schema_name AND c.table_name = o.name
     WHERE o.kind = 'view';
+CREATE MACRO show_all_tables() AS TABLE
+    SELECT table_catalog AS database, table_schema AS schema, table_name AS name,
+        list(column_name ORDER BY ordinal_position) AS column_names,
+        list(data_type ORDER BY ordinal_position) AS column_types, table_catalog = 'temp' AS temporary
+    FROM information_schema.columns GROUP BY ALL ORDER BY 1, 2, 3;
 CREATE MACRO sqlite_master() AS TABLE
     SELECT kind AS type, name, coalesce(table_name, name) AS tbl_name, 0 AS rootpage, sql FROM system.objects
     WHERE kind IN ('table', 'view', 'index') AND database_name IN (current_database(), 'temp');

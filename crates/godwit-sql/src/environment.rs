@@ -44,7 +44,7 @@ const TEXT_FUNCTIONS: [(&str, &str); 6] = [
 ];
 
 /// Options of text files that take types.
-const TYPE_OPTIONS: [&str; 4] = ["columns", "types", "dtypes", "column_types"];
+const TYPE_OPTIONS: [&str; 5] = ["columns", "types", "dtypes", "column_types", "auto_type_candidates"];
 
 /// Lists table functions with their parameters.
 pub(crate) fn table_function_signatures(registered: &TableFunctions) -> impl Iterator<Item = (&'static str, String)> {
@@ -358,7 +358,8 @@ impl Environment for StatementNames {
             let mut keys = rules.keys.iter().filter(|key| key.columns.iter().any(|name| name == field.name()));
             let is_primary = keys.clone().any(|key| key.is_primary);
             let key = if is_primary { Some("PRI") } else { keys.next().map(|_| "UNI") };
-            ColumnRules { name: field.name().clone(), key, default: rules.default_of(field.name()).map(str::to_owned) }
+            let default = rules.default_of(field.name()).map(str::to_owned);
+            ColumnRules { name: field.name().clone(), not_null: !field.is_nullable(), key, default }
         };
         table.schema.fields().iter().map(of_column).collect()
     }
@@ -366,11 +367,7 @@ impl Environment for StatementNames {
     fn listed(&self, show: &ast::Show) -> Result<Rows> {
         let text = |name: &str| (name.to_owned(), SqlType::Varchar);
         match show {
-            ast::Show::Tables { .. } => {
-                let rows =
-                    self.tables_in_sight().into_iter().map(|(name, kind)| vec![Value::text(name), Value::text(kind)]);
-                Ok(Rows { columns: vec![text("name"), text("kind")], rows: rows.collect() })
-            }
+            ast::Show::Tables { schema, .. } => self.tables_listed(schema.as_ref()),
             ast::Show::Databases => {
                 let databases = self.namespace.databases().iter().filter(|(name, _)| &**name != TEMPORARY);
                 let rows = databases.map(|(name, _)| vec![Value::text(name.clone())]).collect();
@@ -399,7 +396,6 @@ impl Environment for StatementNames {
 }
 
 impl StatementNames {
-    /// Returns a table or view of the built-in schemas.
     /// Returns the rows of a built-in table macro without parameters, named without parentheses.
     fn of_macro(&self, name: &str) -> Option<Named> {
         let overloads = built_in_macro(name)?;
@@ -461,26 +457,33 @@ impl StatementNames {
         Ok(plan.output.iter().enumerate().map(listed).collect())
     }
 
-    /// Lists the tables and views that a name without a schema can refer to: name and kind.
-    fn tables_in_sight(&self) -> Vec<(String, &'static str)> {
-        let mut tables = Vec::new();
+    /// Lists the tables and views of a schema, or those that a name without a schema can refer to.
+    fn tables_listed(&self, schema: Option<&ast::ObjectName>) -> Result<Rows> {
+        let parts = schema.map(|schema| schema.parts.iter().map(|part| &*part.text).collect::<Vec<&str>>());
+        let place = parts.map(|parts| self.namespace.place(&parts)).transpose();
+        let place = place.map_err(|error| error.at_span(schema.map_or(Span::NONE, |schema| schema.span)))?;
+        let mut names = Vec::new();
         for (database, catalog) in self.namespace.databases() {
             for (full, entry) in catalog.entries() {
                 let (schema, name) = split_name(&full);
-                let is_seen = |place: &Place| place.database == *database && place.schema == schema;
-                let kind = match entry {
-                    CatalogEntry::Table(_) => "table",
-                    CatalogEntry::View(_) => "view",
-                    CatalogEntry::Sequence(_)
+                let is_it = |place: &Place| place.database == *database && place.schema == schema;
+                let is_seen = match &place {
+                    Some(place) => is_it(place),
+                    None => &**database == TEMPORARY || self.namespace.path().iter().any(is_it),
+                };
+                match entry {
+                    CatalogEntry::Table(_) | CatalogEntry::View(_) if is_seen => names.push(name),
+                    CatalogEntry::Table(_)
+                    | CatalogEntry::View(_)
+                    | CatalogEntry::Sequence(_)
                     | CatalogEntry::Schema(_)
                     | CatalogEntry::Macro(_)
-                    | CatalogEntry::Type(_) => continue,
-                };
-                if &**database == TEMPORARY || self.namespace.path().iter().any(is_seen) {
-                    tables.push((name, kind));
+                    | CatalogEntry::Type(_) => {}
                 }
             }
         }
-        tables
+        names.sort_unstable();
+        let rows = names.into_iter().map(|name| vec![Value::text(name)]).collect();
+        Ok(Rows { columns: vec![("name".to_owned(), SqlType::Varchar)], rows })
     }
 }

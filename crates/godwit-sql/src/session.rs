@@ -115,11 +115,13 @@ pub(crate) fn pragma_setting(pragma: &ast::Pragma, parsed: &ParsedStatement) -> 
 
 /// Returns true for pragmas that say how DuckDB works, or that it checks itself: there is nothing to do.
 fn is_of_duckdb(name: &str) -> bool {
-    const PARTS: [&str; 7] = [
+    const PARTS: [&str; 9] = [
         "checkpoint_on_shutdown",
         "object_cache",
         "optimizer",
         "print_progress_bar",
+        "profile",
+        "profiling",
         "progress_bar",
         "verification",
         "verify_parallelism",
@@ -161,8 +163,11 @@ pub(crate) fn attach_plan(attach: &ast::Attach) -> Result<Statement> {
     for option in &attach.options {
         let value = option.value.as_ref().and_then(option_text).map(|text| text.to_lowercase());
         match (&*option.name.text.to_lowercase(), value.as_deref(), &option.value) {
-            ("read_only", None, None) | ("read_only", Some("true" | "1" | "on"), _) => is_read_only = true,
-            ("read_only", Some("false" | "0" | "off"), _) | ("read_write", None, None) => is_read_only = false,
+            ("read_only" | "readonly", None | Some("true" | "1" | "on"), _) => is_read_only = true,
+            ("read_only" | "readonly", Some("false" | "0" | "off"), _) => is_read_only = false,
+            ("read_write", None, None) | ("type", Some("godwit"), _) => {}
+            // How DuckDB lays its files out.
+            ("block_size" | "row_group_size" | "storage_version" | "compress" | "recovery_mode", _, Some(_)) => {}
             _ => {
                 let error = Error::unsupported(format!("ATTACH with the option {}", option.name.text));
                 return Err(error.at_span(option.name.span).with_hint("there is READ_ONLY"));

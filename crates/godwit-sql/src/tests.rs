@@ -321,7 +321,7 @@ fn columns_are_named_as_written() {
     );
     assert_eq!(columns("SELECT DISTINCT r_regionkey + 1 FROM region ORDER BY r_regionkey + 1")[0], "r_regionkey + 1");
     assert_eq!(columns("DESCRIBE region"), ["column_name", "column_type", "null", "key", "default", "extra"]);
-    assert_eq!(columns("SHOW TABLES"), ["name", "kind"]);
+    assert_eq!(columns("SHOW TABLES"), ["name"]);
     assert_eq!(columns("SUMMARIZE region")[..3], ["column_name", "column_type", "min"]);
 }
 

@@ -1,5 +1,6 @@
 //! State that `SET` changes for one connection only.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use godwit_catalog::Place;
@@ -24,6 +25,8 @@ pub(crate) struct OwnSettings {
     pub path: Vec<Place>,
     /// Constants of its plans.
     pub values: SessionValues,
+    /// Settings of DuckDB without effect here, of which there are few, so that they can be read again.
+    pub foreign: BTreeMap<String, String>,
 }
 
 impl OwnSettings {
@@ -38,6 +41,7 @@ impl OwnSettings {
             statement_timeout: None,
             path: Vec::new(),
             values: SessionValues::default(),
+            foreign: BTreeMap::new(),
         }
     }
 }

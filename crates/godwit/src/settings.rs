@@ -198,7 +198,12 @@ const SETTINGS: &[Setting] = &[
         default: || Dialect::default().null_order.name().into(),
         get: |session| session.own().values.dialect.null_order.name().into(),
         set: |session, value| {
-            let null_order = named("default_null_order", &value.replace(' ', "_"))?;
+            let value = value.to_lowercase().replace(' ', "_");
+            let others =
+                [("postgres", "nulls_last_on_asc_first_on_desc"), ("sqlite", "nulls_first_on_asc_last_on_desc")];
+            let others = others.into_iter().chain([("mysql", "nulls_first_on_asc_last_on_desc")]);
+            let other = others.into_iter().find(|(other, _)| *other == value).map(|(_, name)| name);
+            let null_order = named("default_null_order", other.unwrap_or(&value))?;
             session.change(|own| own.values.dialect.null_order = null_order);
             Ok(())
         },
@@ -339,7 +344,12 @@ const SETTINGS: &[Setting] = &[
         description: "Most memory that the database uses",
         default: || format_bytes(godwit_memory::default_memory_limit().0),
         get: |session| format_bytes(session.shared.limit().bytes),
-        set: |session, value| session.shared.set_limit(parse_bytes(value)?),
+        set: |session, value| {
+            session.shared.set_limit(match value {
+                "-1" | "none" => godwit_memory::default_memory_limit().0,
+                _ => parse_bytes(value)?,
+            })
+        },
         reset: |session| session.shared.set_limit(godwit_memory::default_memory_limit().0),
     },
     Setting {
@@ -443,9 +453,9 @@ const SETTINGS: &[Setting] = &[
         get: |session| session.shared.memory.temp_directory().display().to_string(),
         set: |session, value| {
             let directory = PathBuf::from(value);
-            if !directory.is_dir() {
+            if !directory.is_dir() && std::fs::create_dir(&directory).is_err() {
                 return Err(Error::user(format!("temp_directory '{value}' is not a folder"))
-                    .with_hint("name an existing folder that you may write to"));
+                    .with_hint("name a folder that you may write to, or a new one in such a folder"));
             }
             session.shared.memory.set_temp_directory(directory);
             Ok(())
@@ -550,7 +560,8 @@ fn limit_text(bytes: Option<u64>) -> String {
 }
 
 fn bytes_or_unlimited(value: &str) -> Result<Option<u64>> {
-    if value.eq_ignore_ascii_case(UNLIMITED) { Ok(None) } else { parse_bytes(value).map(Some) }
+    let is_unlimited = value.eq_ignore_ascii_case(UNLIMITED) || matches!(value, "-1" | "none");
+    if is_unlimited { Ok(None) } else { parse_bytes(value).map(Some) }
 }
 
 /// Parses a limit for a part of the database's queries: at least the required minimum of one query.
@@ -580,6 +591,9 @@ fn find(name: &str) -> Result<&'static Setting> {
 /// Changes a setting.
 pub(crate) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
     if is_foreign(name) {
+        session.change(|own| {
+            own.foreign.insert(name.to_owned(), value.to_owned());
+        });
         return Ok(());
     }
     (find(name)?.set)(session, value)?;
@@ -589,6 +603,9 @@ pub(crate) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
 
 /// Returns the value of a setting for a connection with these of its own; `None` if there is no such setting.
 pub(crate) fn value(shared: &Shared, own: OwnSettings, name: &str) -> Option<String> {
+    if is_foreign(name) {
+        return own.foreign.get(name).cloned();
+    }
     let setting = find(name).ok()?;
     Some((setting.get)(&Session { shared, own: &Mutex::new(own) }))
 }
@@ -596,7 +613,9 @@ pub(crate) fn value(shared: &Shared, own: OwnSettings, name: &str) -> Option<Str
 /// Resets one setting, or all, to the default.
 pub(crate) fn reset(session: &Session, name: Option<&str>) -> Result<()> {
     match name {
-        Some(name) if is_foreign(name) => {}
+        Some(name) if is_foreign(name) => session.change(|own| {
+            own.foreign.remove(name);
+        }),
         Some(name) => (find(name)?.reset)(session)?,
         None => all().try_for_each(|setting| (setting.reset)(session))?,
     }

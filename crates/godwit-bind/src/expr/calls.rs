@@ -11,8 +11,8 @@ use godwit_syntax::ast;
 use godwit_types::{SqlType, Value};
 
 use super::CastContext;
-use super::coercion::closed;
 use super::near::with_nearest;
+use super::open_types::closed;
 use super::special_forms::SPECIAL_FORMS;
 use crate::Binder;
 use crate::binder::{Clause, ExprContext};

@@ -5,7 +5,6 @@
 //! INTEGER[] unless its context requires a list of another type; the same holds for an empty map.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Expr, ExprKind};
@@ -13,6 +12,7 @@ use godwit_syntax::ast;
 use godwit_types::{SqlType, Value, cast_kind, cast_value, common_type};
 
 use super::CastContext;
+use super::open_types::{closed, is_open, open_type};
 use crate::Binder;
 use crate::binder::ExprContext;
 
@@ -65,7 +65,10 @@ impl Binder {
             return Ok(Expr::literal(value, ty.clone()).at(span));
         }
         match cast_kind(&open_type(&expr), ty) {
-            Some(cast) if cast.context <= context => self.cast_to(expr, ty, false),
+            Some(cast) if cast.context <= context => {
+                let expr = self.with_parts_of(expr, ty)?;
+                if expr.ty == *ty { Ok(expr) } else { self.cast_to(expr, ty, false) }
+            }
             Some(_) => {
                 let error = Error::user(format!("{} doesn't become {ty} by itself", expr.ty));
                 let error = error.with_code(SqlState::DATATYPE_MISMATCH).at_span(span);
@@ -99,7 +102,10 @@ impl Binder {
         }
         let from = open_type(&value);
         match value.ty == ty || cast_kind(&from, &ty).is_some() {
-            true => self.cast_to(value, &ty, true),
+            true => {
+                let value = self.with_parts_of(value, &ty)?;
+                self.cast_to(value, &ty, true)
+            }
             false => Err(no_cast(&value.ty, &ty)),
         }
     }
@@ -135,7 +141,8 @@ impl Binder {
     }
 
     /// Casts values to their common type. If there is none, the error mentions `what` they belong to.
-    pub(crate) fn unify(&mut self, exprs: Vec<Expr>, what: &str) -> Result<(Vec<Expr>, SqlType)> {
+    pub(crate) fn unify(&mut self, mut exprs: Vec<Expr>, what: &str) -> Result<(Vec<Expr>, SqlType)> {
+        adapt_to_unsigned(&mut exprs);
         let mut common = SqlType::Unknown;
         for expr in &exprs {
             let ty = self.type_so_far(expr);
@@ -207,7 +214,7 @@ fn plain_cast(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
     {
         match cast_value(value, &from, ty) {
             // As a literal, an empty list or map would be open again: a cast keeps its type.
-            Ok(value) if opened(&value, ty) != *ty => {
+            Ok(value) if is_open(&value, ty) => {
                 let input = Box::new(Expr::literal(value, ty.clone()).at(span));
                 let nullable = input.nullable;
                 return Expr::new(ExprKind::Cast { input, lenient }, ty.clone(), nullable).at(span);
@@ -224,36 +231,6 @@ fn plain_cast(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
     Expr::new(ExprKind::Cast { input: Box::new(expr), lenient }, ty.clone(), nullable).at(span)
 }
 
-/// Returns the type of an expression; an empty list or map has parts of unknown type.
-pub(super) fn open_type(expr: &Expr) -> Cow<'_, SqlType> {
-    match &expr.kind {
-        ExprKind::Literal(value @ (Value::List(_) | Value::Map(_))) => Cow::Owned(opened(value, &expr.ty)),
-        _ => Cow::Borrowed(&expr.ty),
-    }
-}
-
-fn opened(value: &Value, ty: &SqlType) -> SqlType {
-    match (value, ty) {
-        (Value::List(values), SqlType::List(_)) if values.iter().all(Value::is_null) => {
-            SqlType::list_of(SqlType::Unknown)
-        }
-        (Value::Map(entries), SqlType::Map(_)) if entries.is_empty() => {
-            SqlType::Map(Arc::new((SqlType::Unknown, SqlType::Unknown)))
-        }
-        _ => ty.clone(),
-    }
-}
-
-/// Replaces unknown parts of a type by INTEGER.
-pub(super) fn closed(ty: &SqlType) -> SqlType {
-    match ty {
-        SqlType::Unknown => SqlType::Integer,
-        SqlType::List(element) => SqlType::list_of(closed(element)),
-        SqlType::Map(entry) => SqlType::Map(Arc::new((closed(&entry.0), closed(&entry.1)))),
-        other => other.clone(),
-    }
-}
-
 /// Whether casts of the type's values depend on a time zone.
 fn mentions_zone(ty: &SqlType) -> bool {
     ty.has_part(&|part| matches!(part, SqlType::TimestampTz | SqlType::TimeTz))
@@ -262,6 +239,21 @@ fn mentions_zone(ty: &SqlType) -> bool {
 /// Whether a JSON value becomes a value of the type by way of its text.
 fn is_read_from_json(from: &SqlType, to: &SqlType) -> bool {
     *from == SqlType::Json && *to != SqlType::Json && *to != SqlType::Varchar && !to.is_nested()
+}
+
+/// Gives constants that aren't negative the type UHUGEINT beside a value of it: its common type with other integers is
+/// DOUBLE.
+pub(super) fn adapt_to_unsigned(exprs: &mut [Expr]) {
+    if exprs.iter().all(|expr| expr.ty != SqlType::UHugeInt) {
+        return;
+    }
+    for expr in exprs.iter_mut().filter(|expr| expr.ty.integer_range().is_some()) {
+        if let Some(Value::Integer(value)) = expr.as_literal()
+            && let Ok(value) = u128::try_from(*value)
+        {
+            *expr = Expr::literal(Value::UHuge(value), SqlType::UHugeInt).at(expr.span);
+        }
+    }
 }
 
 fn no_cast(from: &SqlType, to: &SqlType) -> Error {

@@ -31,6 +31,7 @@ mod macros;
 mod names;
 mod near;
 mod nested;
+mod open_types;
 mod operators;
 mod predicates;
 mod rows;

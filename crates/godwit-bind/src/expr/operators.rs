@@ -6,7 +6,7 @@ use godwit_syntax::ast::{self, BinaryOperator as Op, UnaryOperator};
 use godwit_types::{self as types, SqlType, Value, arithmetic_type, common_type};
 
 use super::CastContext;
-use super::coercion::no_operator;
+use super::coercion::{adapt_to_unsigned, no_operator};
 use crate::Binder;
 use crate::binder::ExprContext;
 
@@ -125,6 +125,9 @@ impl Binder {
 
     /// `+`, `-`, `*`, `/`, `%`.
     pub(super) fn arithmetic(&mut self, op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+        let mut sides = [left, right];
+        adapt_to_unsigned(&mut sides);
+        let [left, right] = sides;
         let (a, b) = (self.type_so_far(&left).into_owned(), self.type_so_far(&right).into_owned());
         let types = match (&a, &b) {
             (SqlType::Unknown, SqlType::Unknown) => {

@@ -140,7 +140,8 @@ impl Binder {
                 if OF_NO_ZONE.iter().any(|known| field.eq_ignore_ascii_case(known)));
             OF_FIELDS.contains(&name) && !is_of_no_zone && args.iter().any(|arg| arg.ty == SqlType::TimestampTz)
         };
-        self.zone().filter(|_| is_clock || reads_fields())
+        let is_local = name == "make_timestamptz" && args.len() == 6;
+        self.zone().filter(|_| is_clock || is_local || reads_fields())
     }
 
     /// Binds such a call, on the local time.
@@ -148,6 +149,10 @@ impl Binder {
         if let Some((_, ty)) = CLOCKS.iter().find(|(known, _)| *known == name) {
             let now = self.call_scalar("now", Vec::new(), span)?;
             return self.coerce(now, ty, CastContext::Explicit);
+        }
+        if name == "make_timestamptz" {
+            let made = self.call_scalar("make_timestamp", args, span)?;
+            return self.call_with_zone("timezone", zone, made);
         }
         let local = |arg: Expr| match arg.ty {
             SqlType::TimestampTz => self.call_with_zone("timezone", zone, arg),

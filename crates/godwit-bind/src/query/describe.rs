@@ -15,7 +15,6 @@ impl Binder {
     /// Returns the columns of a query: name, type, and whether NULL can occur; of a table also keys and defaults.
     pub(crate) fn describe(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
         let described = self.described(&describe.target, scope)?;
-        let nullable = self.plan.nullable_columns(described.node);
         let rules = match &describe.target {
             DescribeTarget::Table(factor) => match &factor.kind {
                 TableFactorKind::Table(name) if factor.alias.is_none() && !self.is_common_table(name) => {
@@ -28,8 +27,8 @@ impl Binder {
         };
         let text = |text: &str| Value::text(text);
         let row = |(name, column): &(Arc<str>, ColumnId)| {
-            let null = if nullable.contains(*column) { "YES" } else { "NO" };
             let known = rules.iter().find(|rules| *rules.name == **name);
+            let null = if known.is_some_and(|rules| rules.not_null) { "NO" } else { "YES" };
             let key = known.and_then(|rules| rules.key).map_or(Value::Null, text);
             let default = known.and_then(|rules| rules.default.as_deref()).map_or(Value::Null, text);
             vec![text(name), text(&self.plan.column(*column).ty.to_string()), text(null), key, default, Value::Null]
@@ -132,6 +131,10 @@ impl Binder {
 
     /// Returns the rows of SHOW.
     pub(crate) fn show(&mut self, show: &ast::Show) -> Result<BoundQuery> {
+        if let ast::Show::Tables { all: true, .. } = show {
+            let query = godwit_syntax::parse_query("FROM show_all_tables()")?;
+            return self.subquery(&query, &Scope::default());
+        }
         let rows = self.environment.listed(show)?;
         Ok(self.rows(rows))
     }

@@ -167,7 +167,7 @@ fn kind_of(call: &Planned, args: &[&Expr]) -> Result<AggregateKind> {
 /// for nanoseconds.
 fn is_number_line(ty: &SqlType) -> bool {
     let is_moment = ty.is_timestamp() || matches!(ty, SqlType::Date | SqlType::Time);
-    ty.is_numeric() || (is_moment && *ty != SqlType::TimestampNs)
+    ty.is_numeric() && *ty != SqlType::UHugeInt || (is_moment && *ty != SqlType::TimestampNs)
 }
 
 /// A quantile at one fraction or at a list of them.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use godwit_catalog::CopyOption;
+use godwit_catalog::{CopyOption, OptionValue};
 use godwit_common::{Error, Result, parse_bytes};
 
 use super::arrow::ArrowOptions;
@@ -32,7 +32,7 @@ impl FileFormat {
         };
         let options = Options {
             format: &format,
-            rest: options.iter().filter(|o| o.name != "format" && !SplitOptions::has(o)).collect(),
+            rest: options.iter().filter(|o| o.name != "format" && !SplitOptions::has(o) && !is_hint(o)).collect(),
         };
         match format.as_str() {
             "parquet" | "parq" => options.parquet(),
@@ -68,6 +68,19 @@ impl FileFormat {
         };
         format!("{name}{compressed}")
     }
+}
+
+/// Returns true for options of DuckDB that only say how it writes.
+fn is_hint(option: &CopyOption) -> bool {
+    const HINTS: [&str; 6] = [
+        "bloom_filter_false_positive_ratio",
+        "dictionary_size_limit",
+        "preserve_order",
+        "string_dictionary_page_size_limit",
+        "use_tmp_file",
+        "write_bloom_filter",
+    ];
+    HINTS.contains(&option.name.as_str())
 }
 
 /// Returns a file name's extension, without that of a compression after it.
@@ -144,12 +157,24 @@ impl Options<'_> {
         let compression = Compression::of(&name, level)?;
         let row_group_rows = self.number(&["row_group_size", "chunk_size"])?;
         let bytes = self.text(&["row_group_size_bytes"])?.map(|text| parse_bytes(&text)).transpose()?;
+        let metadata = match self.take(&["kv_metadata"]).map(|option| &option.value) {
+            None => Vec::new(),
+            Some(OptionValue::Fields(fields)) => fields.clone(),
+            Some(_) => return Err(Error::user("KV_METADATA takes names and values: {author: 'me'}")),
+        };
+        let has_new_pages = match self.text(&["parquet_version"])?.map(|version| version.to_lowercase()).as_deref() {
+            None | Some("v1") => false,
+            Some("v2") => true,
+            Some(other) => return Err(Error::user(format!("PARQUET_VERSION is V1 or V2, not {other}"))),
+        };
         let defaults = ParquetOptions::default();
         let options = ParquetOptions {
             compression,
             row_group_rows: row_group_rows.unwrap_or(defaults.row_group_rows),
             row_group_bytes: bytes
                 .map_or(defaults.row_group_bytes, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+            metadata,
+            has_new_pages,
         };
         self.end()?;
         Ok(FileFormat::Parquet(options))

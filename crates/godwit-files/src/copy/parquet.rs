@@ -13,7 +13,8 @@ use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{BrotliLevel, Compression as Codec, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, TypePtr};
 
@@ -83,6 +84,10 @@ pub struct ParquetOptions {
     pub(super) row_group_rows: usize,
     /// Encoded bytes after which a row group ends.
     pub(super) row_group_bytes: usize,
+    /// Pairs of the footer's own metadata.
+    pub(super) metadata: Vec<(String, String)>,
+    /// True for data pages of version 2.
+    pub(super) has_new_pages: bool,
 }
 
 impl Default for ParquetOptions {
@@ -91,6 +96,8 @@ impl Default for ParquetOptions {
             compression: Compression(Codec::SNAPPY),
             row_group_rows: ROW_GROUP_ROWS,
             row_group_bytes: ROW_GROUP_BYTES,
+            metadata: Vec::new(),
+            has_new_pages: false,
         }
     }
 }
@@ -101,6 +108,7 @@ pub(super) struct ParquetWriter {
     file: Mutex<Option<OpenFile>>,
     root: TypePtr,
     compression: Compression,
+    has_new_pages: bool,
     /// Types of the rows as they arrive, and as stored.
     chunk_schema: SchemaRef,
     schema: SchemaRef,
@@ -129,13 +137,16 @@ impl ParquetWriter {
         let chunk_schema = schema.clone();
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
         let root = ArrowSchemaConverter::new().convert(&schema).map_err(unexpected)?.root_schema_ptr();
-        let properties = Arc::new(properties(options.compression).build());
+        let metadata = options.metadata.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+        let properties = properties(options.compression, options.has_new_pages).set_key_value_metadata(Some(metadata));
+        let properties = Arc::new(properties.build());
         let writer = SerializedFileWriter::new(file, root.clone(), properties).map_err(unexpected)?;
         let footer = memory.reserve(0, TAG)?;
         Ok(Arc::new(Self {
             file: Mutex::new(Some(OpenFile { writer, footer })),
             root,
             compression: options.compression,
+            has_new_pages: options.has_new_pages,
             chunk_schema,
             schema,
             row_group_rows: options.row_group_rows,
@@ -144,8 +155,10 @@ impl ParquetWriter {
     }
 }
 
-fn properties(compression: Compression) -> WriterPropertiesBuilder {
+fn properties(compression: Compression, has_new_pages: bool) -> WriterPropertiesBuilder {
+    let version = if has_new_pages { WriterVersion::PARQUET_2_0 } else { WriterVersion::PARQUET_1_0 };
     WriterProperties::builder()
+        .set_writer_version(version)
         .set_compression(compression.0)
         .set_created_by(format!("Godwit version {}", env!("CARGO_PKG_VERSION")))
 }
@@ -153,7 +166,7 @@ fn properties(compression: Compression) -> WriterPropertiesBuilder {
 impl ParquetWriter {
     /// Creates the columns of row groups, with dictionaries for those with few values.
     fn row_groups(&self, are_few: &[bool]) -> Result<ArrowRowGroupWriterFactory> {
-        let mut properties = properties(self.compression);
+        let mut properties = properties(self.compression, self.has_new_pages);
         for (field, _) in self.schema.fields().iter().zip(are_few).filter(|(_, is_few)| !**is_few) {
             let column = ColumnPath::new(vec![field.name().clone()]);
             properties = properties.set_column_dictionary_enabled(column, false);
@@ -166,7 +179,13 @@ impl ParquetWriter {
 
 /// Returns Parquet's nearest type for types that it can't express.
 fn stored_type(data_type: &DataType) -> DataType {
+    let part =
+        |field: &Arc<Field>| Arc::new(Field::new(field.name(), stored_type(field.data_type()), field.is_nullable()));
     match data_type {
+        DataType::List(item) => DataType::List(part(item)),
+        DataType::FixedSizeList(item, length) => DataType::FixedSizeList(part(item), *length),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(part).collect()),
+        DataType::Map(entries, sorted) => DataType::Map(part(entries), *sorted),
         DataType::Null => DataType::Int32,
         DataType::Date64 => DataType::Date32,
         DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),

@@ -48,6 +48,8 @@ pub(super) struct TextOptions {
     pub columns: Option<Vec<(String, SqlType)>>,
     /// Types of some columns, by name or position.
     pub types: Types,
+    /// The types that other columns may have, besides VARCHAR; `None`: any.
+    pub type_candidates: Option<Vec<SqlType>>,
     pub names: Vec<String>,
     /// True if all columns are text.
     pub all_varchar: bool,
@@ -230,6 +232,13 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         }
     }),
     option!(["auto_detect"], BOTH, "a flag", "what isn't given is detected anyway", |_, v| { v.flag().map(drop) }),
+    option!(["strict_mode"], CSV, "a flag", "records with faulty quotes are errors anyway", |_, v| {
+        v.flag().map(drop)
+    }),
+    option!(["auto_type_candidates"], CSV, "a list", "types that columns without a given one may have", |o, v| {
+        o.type_candidates = Some(v.texts()?.iter().map(|text| type_of(text)).collect::<Result<_>>()?);
+        Ok(())
+    }),
     option!(["parallel"], CSV, "a flag", "files are read by all threads anyway", |_, v| { v.flag().map(drop) }),
     option!(["buffer_size"], CSV, "bytes", "pieces have the size that the memory allows anyway", |_, v| {
         parse_bytes(v.text()?).map(drop)
@@ -367,6 +376,7 @@ impl TextOptions {
             decimal_separator: None,
             columns: None,
             types: Types::None,
+            type_candidates: None,
             names: Vec::new(),
             all_varchar: false,
             null_padding: false,

@@ -163,7 +163,7 @@ fn of_booleans(arguments: &[ArgumentType<'_>], sought: bool) -> Chosen {
 #[allow(clippy::unnecessary_cast, reason = "one of the types is i128 already")]
 fn of_bits(arguments: &[ArgumentType<'_>], combine: fn(i128, i128) -> i128) -> Chosen {
     let [list] = arguments else { return None };
-    let element = element_of(list).filter(SqlType::is_integer)?;
+    let element = element_of(list).filter(|ty| ty.integer_range().is_some())?;
     let compute = move |call: &Call<'_>| {
         let lists = call.lists(0)?;
         let vector = lists.vector()?;

@@ -124,6 +124,10 @@ impl Parser<'_> {
         if is_variable {
             self.take();
         }
+        let has_scope = matches!(self.keyword(), Some(K::Session | K::Local | K::Global)) && self.is_name_at(1);
+        if has_scope {
+            self.take();
+        }
         let name = if self.eat(K::All) { None } else { Some(self.object_name_of("the name of a setting")?) };
         Ok(Statement::Reset(Box::new(Reset { name, is_variable, span: self.since(start) })))
     }

@@ -176,6 +176,8 @@ fn rows_of(lines: &[Line], options: &TextOptions, wanted: Option<usize>) -> Opti
                 || options.null_padding && line.fields < wanted
         };
         return match filled().find(|(_, line)| fits(line)) {
+            // Lines above the rows may be anything but records that are too long: those are errors.
+            Some((at, _)) if filled().any(|(before, line)| before < at && line.fields > wanted) => None,
             Some((at, _)) if options.skip.is_none() => Some((at, wanted)),
             Some(_) => Some((0, wanted)),
             None if filled().next().is_none() => Some((0, wanted)),

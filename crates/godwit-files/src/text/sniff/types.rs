@@ -64,6 +64,19 @@ pub(super) struct Guess {
     form: ColumnForm,
 }
 
+/// Returns the kinds of values that some of the types have; text is always one.
+fn kinds_among(types: &[SqlType]) -> Kinds {
+    let kind = |ty: &SqlType| match ty {
+        ty if ty.integer_bits().is_some_and(|bits| bits <= 64) => Some(SqlType::BigInt),
+        ty if ty.is_integer() => Some(SqlType::HugeInt),
+        ty if ty.is_numeric() => Some(SqlType::Double),
+        ty => Some(ty.clone()),
+    };
+    let wanted: Vec<SqlType> = types.iter().filter_map(kind).collect();
+    let kinds = KINDS.iter().filter(|(_, ty)| wanted.contains(ty)).map(|(kind, _)| set(&[*kind]));
+    kinds.fold(0, |all, kind| all | kind)
+}
+
 impl Guess {
     pub(super) fn new(given: Option<SqlType>, options: &TextOptions) -> Self {
         let form = ColumnForm {
@@ -73,7 +86,8 @@ impl Guess {
             thousands: options.thousands,
             decimal_separator: options.decimal_separator,
         };
-        Self { given, kinds: ANY, forms: ALL_FORMS, has_values: false, has_numbers: false, form }
+        let kinds = options.type_candidates.as_ref().map_or(ANY, |types| kinds_among(types));
+        Self { given, kinds, forms: ALL_FORMS, has_values: false, has_numbers: false, form }
     }
 
     /// Takes a value into account.
