@@ -279,7 +279,7 @@ fn queries_mean_what_they_say() {
         // PIVOT and UNPIVOT.
         ("PIVOT g ON g IN (1, 2) USING sum(v)", "11 NULL"),
         ("UNPIVOT k ON k, x INTO NAME n VALUE w", "k 1, k 2, x 1, x 5"),
-        ("FROM (DESCRIBE k)", "k INTEGER NO NULL NULL NULL, x INTEGER NO NULL NULL NULL"),
+        ("FROM (DESCRIBE k)", "k INTEGER YES NULL NULL NULL, x INTEGER YES NULL NULL NULL"),
         // Views.
         ("SELECT count(*) FROM v40", "3"),
         ("SELECT * FROM circle", "circle uses itself"),

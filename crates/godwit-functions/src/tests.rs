@@ -77,7 +77,7 @@ fn scalar_functions_take_types() {
         ("||", &["VARCHAR", "INTEGER"], "(VARCHAR, VARCHAR) VARCHAR"),
         ("||", &["INTEGER[]", "BIGINT"], "(BIGINT[], BIGINT) BIGINT[]"),
         ("&", &["INTEGER", "BIGINT"], "(BIGINT, BIGINT) BIGINT"),
-        ("~", &["UINTEGER"], "(BIGINT) BIGINT"),
+        ("~", &["UINTEGER"], "(UINTEGER) UINTEGER"),
         ("greatest", &["INTEGER", "DECIMAL"], "(DECIMAL(15,2), DECIMAL(15,2)) DECIMAL(15,2)"),
         ("list_value", &["INTEGER", "BIGINT"], "(BIGINT, BIGINT) BIGINT[]"),
         ("year", &["DATE"], "(DATE) BIGINT"),

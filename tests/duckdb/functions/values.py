@@ -91,6 +91,7 @@ BY_TYPE: dict[str, list[str]] = {
     "TIME": quoted(TIMES, "TIME"),
     "TIME WITH TIME ZONE": quoted([f"{time}{offset}" for time, offset in zip(TIMES, ["+00", "+05:30", "-11", "+15:59:59"])], "TIMETZ"),
     "TIMESTAMP": quoted(TIMESTAMPS + INFINITIES, "TIMESTAMP"),
+    "TIMESTAMP_NS": quoted(["2024-02-29 12:34:56.123456789", "1970-01-01 00:00:00", "1969-12-31 23:59:59.5"], "TIMESTAMP_NS"),
     "TIMESTAMP WITH TIME ZONE": quoted([f"{timestamp}+00" for timestamp in TIMESTAMPS] + INFINITIES, "TIMESTAMPTZ"),
     "INTERVAL": quoted(INTERVALS, "INTERVAL"),
     "JSON": quoted(JSONS, "JSON"),

@@ -224,7 +224,7 @@ fn nested_values() {
         ("[1, 2, 3]", "[1, 2, 3] :: INTEGER[] not null"),
         ("[a, 2.5]", "list_value(CAST(a AS DECIMAL(11,1)), 2.5) :: DECIMAL(11,1)[] not null"),
         ("[]", "[] :: INTEGER[] not null"),
-        ("[] || ['x']", "||(CAST([] AS VARCHAR[]), ['x']) :: VARCHAR[] not null"),
+        ("[] || ['x']", "||([], ['x']) :: VARCHAR[] not null"),
         ("l[1]", "list_extract(l, 1) :: INTEGER"),
         ("st['x']", "struct_extract(st, 'x') :: INTEGER"),
         ("st[2]", "struct_extract(st, 'y') :: VARCHAR"),

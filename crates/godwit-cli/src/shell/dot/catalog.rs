@@ -13,18 +13,17 @@ pub(super) fn databases(shell: &mut Shell, _: &Call) -> Outcome<ControlFlow<Stop
 }
 
 pub(super) fn tables(shell: &mut Shell, call: &Call) -> Outcome<ControlFlow<Stop>> {
-    match call.word(0) {
-        "" => query(shell, "SHOW TABLES"),
-        pattern => query(
-            shell,
-            &format!(
-                "SELECT table_schema AS schema, table_name AS name, \
-                 CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END AS kind \
-                 FROM information_schema.tables WHERE table_name ILIKE {} ORDER BY ALL",
-                like(pattern)
-            ),
+    let tables = "table_name AS name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END AS kind \
+                  FROM information_schema.tables";
+    let sql = match call.word(0) {
+        "" => format!(
+            "SELECT {tables} WHERE table_catalog = 'temp' OR in_search_path(table_catalog, table_schema) ORDER BY ALL"
         ),
-    }
+        pattern => {
+            format!("SELECT table_schema AS schema, {tables} WHERE table_name ILIKE {} ORDER BY ALL", like(pattern))
+        }
+    };
+    query(shell, &sql)
 }
 
 pub(super) fn functions(shell: &mut Shell, call: &Call) -> Outcome<ControlFlow<Stop>> {
