@@ -96,9 +96,7 @@ fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<F
                 None
             }
             // Nothing of the text may be lost, as the time of day is in a DATE.
-            text => {
-                parse_value(text, ty).ok().filter(|value| *ty == SqlType::Varchar || is_written_as(value, ty, text))
-            }
+            text => parse_value(text, ty).ok().filter(|value| is_written_as(value, ty, text)),
         };
         let fits = |ty: &&SqlType| texts.iter().all(|text| !begins_with_zero(text) && value(text, ty).is_some());
         let ty = TYPES.iter().find(fits).cloned().unwrap_or(SqlType::Varchar);
@@ -108,7 +106,8 @@ fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<F
     Ok(columns.collect())
 }
 
-/// Returns true if the text is that of a value, but for zeros at the end of a time and the T before it.
+/// Returns true if a value parsed from the text has all of it. There are many ways to write a TIMESTAMP, but it has no
+/// place for less than a date and a time.
 fn is_written_as(value: &Value, ty: &SqlType, text: &str) -> bool {
     match ty {
         SqlType::Timestamp => text.len() > "2020-01-01".len(),

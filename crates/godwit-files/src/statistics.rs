@@ -44,17 +44,15 @@ impl PartBounds {
     /// Returns the first row number of each row group of a file, and the bounds of row numbers.
     pub(crate) fn of_row_numbers(row_group_rows: &[usize]) -> (Vec<i64>, Self) {
         let mut next = 0;
-        let first = |&rows: &usize| {
+        let (mut firsts, mut mins, mut maxes) = (Vec::new(), Vec::new(), Vec::new());
+        for &rows in row_group_rows {
+            firsts.push(next);
+            mins.push(Some(Value::from(next)));
             next += rows as i64;
-            next - rows as i64
-        };
-        let firsts: Vec<i64> = row_group_rows.iter().map(first).collect();
-        let rows: Vec<u64> = row_group_rows.iter().map(|&rows| rows as u64).collect();
-        let mins = firsts.iter().map(|&first| Some(Value::from(first))).collect();
-        let maxes =
-            firsts.iter().zip(&rows).map(|(&first, &rows)| Some(Value::from(first + rows as i64 - 1))).collect();
-        let nulls = vec![Some(0); rows.len()];
-        (firsts, Self { mins, maxes, nulls, rows })
+            maxes.push(Some(Value::from(next - 1)));
+        }
+        let nulls = vec![Some(0); row_group_rows.len()];
+        (firsts, Self { mins, maxes, nulls, rows: row_group_rows.iter().map(|&rows| rows as u64).collect() })
     }
 
     /// Number of parts.

@@ -135,6 +135,7 @@ impl StatementNames {
         self.over(self.namespace.within(place, true))
     }
 
+    /// All databases, and where names without a schema are looked up.
     pub(crate) fn namespace(&self) -> &Namespace {
         &self.namespace
     }
@@ -405,6 +406,7 @@ impl StatementNames {
         parameters.is_empty().then(|| Named::View(Arc::new(View { name, query, columns: Vec::new(), environment })))
     }
 
+    /// Returns a table or view of the built-in schemas.
     fn of_system(&self, schema: &str, table: &str) -> Option<Named> {
         let full = || vec![schema.to_owned(), table.to_owned()];
         let view_columns = |database: &Arc<str>, view: &ViewDefinition| self.view_columns(database, view);

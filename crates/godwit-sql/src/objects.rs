@@ -1,5 +1,5 @@
-//! `system.objects`: the schemas, tables, views, indexes, sequences, types and macros of all databases of the session, each with
-//! the statement that creates it. DuckDB's catalog functions are macros over it ([`crate::built_in_macros`]).
+//! `system.objects`: the schemas, tables, views, indexes, sequences, types and macros of all databases of the session,
+//! each with the statement that creates it. DuckDB's catalog functions are macros over it ([`crate::built_in_macros`]).
 
 use std::sync::Arc;
 

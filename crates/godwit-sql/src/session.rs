@@ -163,9 +163,13 @@ pub(crate) fn attach_plan(attach: &ast::Attach) -> Result<Statement> {
     for option in &attach.options {
         let value = option.value.as_ref().and_then(option_text).map(|text| text.to_lowercase());
         match (&*option.name.text.to_lowercase(), value.as_deref(), &option.value) {
-            ("read_only" | "readonly", None | Some("true" | "1" | "on"), _) => is_read_only = true,
-            ("read_only" | "readonly", Some("false" | "0" | "off"), _) => is_read_only = false,
-            ("read_write", None, None) | ("type", Some("godwit"), _) => {}
+            ("read_only" | "readonly", None, None) | ("read_only" | "readonly", Some("true" | "1" | "on"), _) => {
+                is_read_only = true;
+            }
+            ("read_only" | "readonly", Some("false" | "0" | "off"), _) | ("read_write", None, None) => {
+                is_read_only = false;
+            }
+            ("type", Some("godwit"), _) => {}
             // How DuckDB lays its files out.
             ("block_size" | "row_group_size" | "storage_version" | "compress" | "recovery_mode", _, Some(_)) => {}
             _ => {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use godwit_catalog::{Catalog, Namespace, TEMPORARY, TakenNumbers};
 use godwit_common::{Error, Result};
@@ -50,7 +50,7 @@ impl Connection {
     pub(crate) fn new(database: Database, id: u64) -> Self {
         let owner = OwnerCounters::new();
         let memory = database.0.memory.scoped(owner.clone());
-        let settings = Mutex::new(OwnSettings::of(&database.0));
+        let mut own = OwnSettings::of(&database.0);
         let (current, transaction) = (Mutex::default(), CurrentTransaction::default());
         let shared = &database.0.memory;
         let own_memory = shared.for_object(&shared.root_object(ObjectKind::Database, TEMPORARY));
@@ -58,17 +58,13 @@ impl Connection {
         database.0.adaptation.watch(&store);
         let temporary = NamedStore { name: TEMPORARY.into(), store };
         let (taken, prepared) = (TakenNumbers::default(), Mutex::default());
-        Self(Arc::new(Inner {
-            database,
-            id,
-            owner,
-            memory,
-            current,
-            transaction,
-            temporary,
-            taken,
-            prepared,
-            settings,
+        Self(Arc::new_cyclic(|inner: &Weak<Inner>| {
+            // Weak, since the connection owns its settings.
+            let inner = inner.clone();
+            let read = move |name: &str| settings::value(&inner.upgrade()?.session(), name);
+            own.values.settings.reader = Some(Arc::new(read));
+            let settings = Mutex::new(own);
+            Inner { database, id, owner, memory, current, transaction, temporary, taken, prepared, settings }
         }))
     }
 
@@ -203,9 +199,7 @@ impl Inner {
         let cancel = self.current.lock().clone();
         let interrupt = move || cancel.check();
         let planner = self.database.0.planner.on(self.namespace(scope)).with_interrupt(Arc::new(interrupt));
-        let mut own = self.session().own();
-        let (database, settings) = (self.database.clone(), own.clone());
-        own.values.settings.reader = Some(Arc::new(move |name| settings::value(&database.0, settings.clone(), name)));
+        let own = self.session().own();
         let threads = self.database.0.pool().workers();
         planner.with_join_order(own.join_order).with_threads(threads).with_session(own.values)
     }

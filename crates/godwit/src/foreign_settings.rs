@@ -1,5 +1,7 @@
 //! Settings of DuckDB that scripts for it change.
 
+use std::collections::BTreeMap;
+
 /// Other names of settings.
 pub(crate) const ALIASES: [(&str, &str); 4] = [
     ("max_memory", "memory_limit"),
@@ -74,11 +76,22 @@ const WITHOUT_EFFECT: [&str; 61] = [
     "zstd_min_string_length",
 ];
 
-/// Bytes of the longest name of a setting for DuckDB's tests, which a session keeps.
-const NAME_BYTES_MAX: usize = 64;
+/// Most settings that a session keeps, so that they can be read again.
+const KEPT_MAX: usize = 128;
+
+/// Bytes of the longest name and value that are kept together.
+const KEPT_BYTES_MAX: usize = 1024;
 
 /// Returns true for settings without effect.
 pub(crate) fn is_foreign(name: &str) -> bool {
     // Only DuckDB's own tests set the latter.
-    WITHOUT_EFFECT.contains(&name) || name.starts_with("debug_") && name.len() <= NAME_BYTES_MAX
+    WITHOUT_EFFECT.contains(&name) || name.starts_with("debug_")
+}
+
+/// Keeps the value of a setting without effect, unless there are too many or it is too long.
+pub(crate) fn keep(kept: &mut BTreeMap<String, String>, name: &str, value: &str) {
+    kept.remove(name);
+    if kept.len() < KEPT_MAX && name.len() + value.len() <= KEPT_BYTES_MAX {
+        kept.insert(name.to_owned(), value.to_owned());
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) struct OwnSettings {
     pub path: Vec<Place>,
     /// Constants of its plans.
     pub values: SessionValues,
-    /// Settings of DuckDB without effect here, of which there are few, so that they can be read again.
+    /// Settings of DuckDB without effect here, which can be read again.
     pub foreign: BTreeMap<String, String>,
 }
 

@@ -8,16 +8,15 @@ use godwit_catalog::{Place, SCHEMA};
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
 use godwit_pipeline::{Compaction, JOIN_LOAD_FACTOR};
-use godwit_sql::{Dialect, JoinOrder};
+use godwit_sql::{Dialect, JoinOrder, NullOrder};
 use godwit_tables::adaptation::AdaptiveCompression;
 use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
 use godwit_types::TimeZone;
 use godwit_vector::CHUNK_ROWS;
-use parking_lot::Mutex;
 
 use crate::config::default_threads;
-use crate::database::{CompressedMaterialization, Shared};
-use crate::foreign_settings::{ALIASES, is_foreign};
+use crate::database::CompressedMaterialization;
+use crate::foreign_settings::{self, ALIASES, is_foreign};
 use crate::session::{OwnSettings, Session};
 use crate::{objects, tracing};
 
@@ -198,12 +197,11 @@ const SETTINGS: &[Setting] = &[
         default: || Dialect::default().null_order.name().into(),
         get: |session| session.own().values.dialect.null_order.name().into(),
         set: |session, value| {
-            let value = value.to_lowercase().replace(' ', "_");
-            let others =
-                [("postgres", "nulls_last_on_asc_first_on_desc"), ("sqlite", "nulls_first_on_asc_last_on_desc")];
-            let others = others.into_iter().chain([("mysql", "nulls_first_on_asc_last_on_desc")]);
-            let other = others.into_iter().find(|(other, _)| *other == value).map(|(_, name)| name);
-            let null_order = named("default_null_order", other.unwrap_or(&value))?;
+            let null_order = match value.to_lowercase().replace(' ', "_").as_str() {
+                "postgres" => NullOrder::Greatest,
+                "sqlite" | "mysql" => NullOrder::Least,
+                name => named("default_null_order", name)?,
+            };
             session.change(|own| own.values.dialect.null_order = null_order);
             Ok(())
         },
@@ -591,9 +589,7 @@ fn find(name: &str) -> Result<&'static Setting> {
 /// Changes a setting.
 pub(crate) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
     if is_foreign(name) {
-        session.change(|own| {
-            own.foreign.insert(name.to_owned(), value.to_owned());
-        });
+        session.change(|own| foreign_settings::keep(&mut own.foreign, name, value));
         return Ok(());
     }
     (find(name)?.set)(session, value)?;
@@ -601,13 +597,12 @@ pub(crate) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the value of a setting for a connection with these of its own; `None` if there is no such setting.
-pub(crate) fn value(shared: &Shared, own: OwnSettings, name: &str) -> Option<String> {
+/// Returns the value of a setting; `None` if there is no such setting.
+pub(crate) fn value(session: &Session, name: &str) -> Option<String> {
     if is_foreign(name) {
-        return own.foreign.get(name).cloned();
+        return session.own().foreign.get(name).cloned();
     }
-    let setting = find(name).ok()?;
-    Some((setting.get)(&Session { shared, own: &Mutex::new(own) }))
+    Some((find(name).ok()?.get)(session))
 }
 
 /// Resets one setting, or all, to the default.

@@ -12,7 +12,7 @@ use crate::scope::Scope;
 use crate::{Binder, BoundQuery, Rows};
 
 impl Binder {
-    /// Returns the columns of a query: name, type, and whether NULL can occur; of a table also keys and defaults.
+    /// Returns the columns of a query: name and type; of a table also what its definition says of NULL, keys and defaults.
     pub(crate) fn describe(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
         let described = self.described(&describe.target, scope)?;
         let rules = match &describe.target {

@@ -177,7 +177,7 @@ unsafe fn load<T: Copy>(at: *const u8) -> T {
 /// Borrows the `T` at `at`: for states too large to be copied with each value.
 ///
 /// # Safety
-/// As for [`load`]. In addition, `at` is aligned for a `T`, and nobody else uses the row during the borrow.
+/// The contract of [`load`]. Also, `at` is aligned for a `T`, and nothing else accesses the row while the borrow lives.
 #[inline(always)]
 unsafe fn borrow<'a, T>(at: *mut u8) -> &'a mut T {
     // SAFETY: passed on to the caller.

@@ -1,9 +1,9 @@
 //! SQL's types as Arrow types.
 //!
 //! Arrow has fewer types than SQL: HUGEINT becomes a decimal of 38 digits, UHUGEINT its bytes, UUID, JSON and BIT become
-//! text, a label of an ENUM becomes its position, and a TIME WITH TIME ZONE an integer. The round trip may thus end at
-//! another type; whoever needs SQL's type keeps it, as the plan does. Columns of tables are Arrow fields, and keep it in
-//! the field's metadata ([`field_of`], [`type_of_field`]).
+//! text, a label of an ENUM becomes its position, and a TIME WITH TIME ZONE an integer. The way back may thus end at
+//! another type: code that needs the SQL type carries it along, as plans do. The columns of tables are Arrow fields, which
+//! record it in their metadata ([`field_of`], [`type_of_field`]).
 //!
 //! | SQL | Arrow |
 //! |---|---|

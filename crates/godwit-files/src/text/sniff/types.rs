@@ -66,15 +66,15 @@ pub(super) struct Guess {
 
 /// Returns the kinds of values that some of the types have; text is always one.
 fn kinds_among(types: &[SqlType]) -> Kinds {
-    let kind = |ty: &SqlType| match ty {
-        ty if ty.integer_bits().is_some_and(|bits| bits <= 64) => Some(SqlType::BigInt),
-        ty if ty.is_integer() => Some(SqlType::HugeInt),
-        ty if ty.is_numeric() => Some(SqlType::Double),
-        ty => Some(ty.clone()),
+    let widest = |ty: &SqlType| match ty {
+        ty if ty.integer_bits().is_some_and(|bits| bits <= 64) => SqlType::BigInt,
+        ty if ty.is_integer() => SqlType::HugeInt,
+        ty if ty.is_numeric() => SqlType::Double,
+        ty => ty.clone(),
     };
-    let wanted: Vec<SqlType> = types.iter().filter_map(kind).collect();
-    let kinds = KINDS.iter().filter(|(_, ty)| wanted.contains(ty)).map(|(kind, _)| set(&[*kind]));
-    kinds.fold(0, |all, kind| all | kind)
+    let wanted: Vec<SqlType> = types.iter().map(widest).collect();
+    let kinds = KINDS.iter().filter(|(_, ty)| wanted.contains(ty));
+    kinds.fold(0, |all, (kind, _)| all | set(&[*kind]))
 }
 
 impl Guess {
