@@ -51,6 +51,8 @@ def main() -> int:
     arguments = parser.parse_args()
 
     suite = SUITES[arguments.suite](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
+    if unknown := set(arguments.queries or []) - suite.queries.keys():
+        parser.error(f"{suite.name} has no query {', '.join(sorted(unknown))}; it has {', '.join(suite.queries)}")
     if arguments.cgroup:
         # The shell finds its limit itself; the slack is a part of the group's.
         limit = allowed = limit_of(arguments.cgroup)

@@ -56,7 +56,7 @@ use godwit_vector::{PhysicalType, RowType, Vector};
 pub(crate) use alone::AggregateAlone;
 pub(crate) use finish::integers;
 pub(crate) use framed::{FramedAggregates, has_state, output_type_of};
-pub(crate) use results::part_of_the_way;
+pub(crate) use results::{integer_part_of_the_way, part_of_the_way};
 
 pub(crate) use config::{SKETCHED_GROUPS_MAX, SKETCHES_BYTES_MAX};
 

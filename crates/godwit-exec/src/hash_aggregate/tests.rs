@@ -216,7 +216,9 @@ impl Call {
                     return as_float(number(lower) + (number(upper) - number(lower)) * place.fract());
                 }
                 let distance = (integer(upper) - integer(lower)) as f64;
-                Value::Integer(integer(lower) + (distance * place.fract()) as i128)
+                // The sum is cut towards zero, as a cast is: of values that a float represents only.
+                assert!([lower, upper].iter().all(|end| integer(end).unsigned_abs() <= 1 << 53));
+                Value::Integer((integer(lower) as f64 + distance * place.fract()) as i128)
             }
             StringAgg(separator) => {
                 let parts: Vec<&[u8]> = values.iter().rev().map(bytes).collect();

@@ -209,9 +209,7 @@ impl Listed {
         let float = |value: i128| if is_float_column { float_of(value) } else { value as f64 };
         Some(Item::Number(match is_float {
             true => ordered_float(crate::hash_aggregate::part_of_the_way(float(lower), float(upper), way)),
-            // Half of an odd distance is rounded down, because the planner's type can't represent the half.
-            false if way == 0.5 => lower + upper.wrapping_sub(lower) / 2,
-            false => lower + (upper.wrapping_sub(lower) as f64 * way) as i128,
+            false => crate::hash_aggregate::integer_part_of_the_way(lower, upper, way),
         }))
     }
 

@@ -43,6 +43,9 @@ use crate::scheme::{Body, Proposal, Scheme, Shape};
 use groups::Groups;
 use table::SymbolTable;
 
+/// Maximum length of a symbol.
+const SYMBOL_BYTES_MAX: usize = 8;
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Symbols {
     /// How the positions of compressed strings are stored.
@@ -111,5 +114,12 @@ impl<'a> Strings<'a> {
     /// The compressed bytes of a block.
     fn block(&self, block: usize) -> Result<&'a [u8]> {
         self.bytes.get(self.starts.block(block)?).ok_or_else(|| corrupt("strings lie outside of it"))
+    }
+
+    /// Bytes to allocate for strings with these lengths, which a damaged body can't make more than its bytes can stand
+    /// for.
+    fn bytes_of(&self, lengths: &[u32]) -> usize {
+        let stated = lengths.iter().map(|&length| length as usize).sum::<usize>();
+        stated.min(SYMBOL_BYTES_MAX * self.bytes.len())
     }
 }

@@ -34,7 +34,8 @@ pub(super) fn take(strings: &Strings<'_>, start: usize, rows: &[u32]) -> Result<
         compressed.extend_from_slice(walk.last);
         taken.push(lengths[at - 1]);
     }
-    let bytes = strings.table.decompressed(&compressed)?;
+    let mut bytes = Vec::with_capacity(strings.bytes_of(&taken));
+    strings.table.decompress(&compressed, &mut bytes)?;
     let mut ends = Vec::with_capacity(rows.len());
     add_ends(&taken, 0, bytes.len(), &mut ends)?;
     Ok(StrColumn::from_parts(bytes, &ends))

@@ -23,7 +23,7 @@ use self::deviations::Deviations;
 use self::grown::{Lists, Texts};
 use self::picks::Picks;
 pub(super) use self::picks::lists;
-pub(crate) use self::picks::part_of_the_way;
+pub(crate) use self::picks::{integer_part_of_the_way, part_of_the_way};
 use self::runs::Runs;
 use super::plan::CollectedSet;
 

@@ -122,6 +122,18 @@ pub(crate) fn part_of_the_way(lower: f64, upper: f64, way: f64) -> f64 {
     }
 }
 
+/// The integer at the given fraction of the way between two, cut towards zero. The sum is taken in floating point where
+/// that represents the ends: `0.57 * 100` alone is a little less than 57, and would lose a unit.
+pub(crate) fn integer_part_of_the_way(lower: i128, upper: i128, way: f64) -> i128 {
+    const EXACT_MAX: u128 = 1 << f64::MANTISSA_DIGITS;
+    let distance = upper.wrapping_sub(lower);
+    match lower.unsigned_abs() <= EXACT_MAX && upper.unsigned_abs() <= EXACT_MAX {
+        true => (lower as f64 + distance as f64 * way) as i128,
+        false if way == 0.5 => lower + distance / 2,
+        false => lower + (distance as f64 * way) as i128,
+    }
+}
+
 /// The value between each pair of neighbours in `picked`, at the given fraction of the way from the lower one.
 fn interpolate(
     picked: &Vector,
@@ -153,11 +165,6 @@ fn interpolate(
         return Ok(Vector::flat(flat, None));
     }
     let integer = |row: usize| -> i128 { match_flat!(&flat, values => values[row] as i128, _s => 0, _a => 0) };
-    let between = |(slot, way): (usize, f64)| {
-        let (lower, upper) = (integer(2 * slot), integer(2 * slot + 1));
-        let distance = upper.wrapping_sub(lower);
-        // Half of an odd distance is rounded down, because the planner's type can't represent the half.
-        lower + if way == 0.5 { distance / 2 } else { (distance as f64 * way) as i128 }
-    };
+    let between = |(slot, way): (usize, f64)| integer_part_of_the_way(integer(2 * slot), integer(2 * slot + 1), way);
     Ok(Vector::flat(integers(ty.physical, ways.enumerate().map(between)), None))
 }
