@@ -215,6 +215,15 @@ impl Binder {
         Expr::new(godwit_plan::ExprKind::Column(column), info.ty.clone(), info.nullable || filled)
     }
 
+    /// Like [`nested`](Self::nested), for a text that the reader of the statement doesn't see: errors while it runs are
+    /// told where it is used.
+    pub(crate) fn nested_text<T>(&mut self, span: Span, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let first = self.plan.node_count();
+        let bound = self.nested(span, bind);
+        self.plan.set_spans(first, span);
+        bound
+    }
+
     /// Runs `bind` one nesting level deeper; fails at the deepest level.
     pub(crate) fn nested<T>(&mut self, span: Span, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= DEPTH_MAX {

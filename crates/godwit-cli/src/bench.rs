@@ -9,6 +9,7 @@ use godwit_cache::latency::{Plan, Point, Report, measure};
 use godwit_cache::{CachePartitioning, CacheSizes, Origin};
 
 use crate::arguments::{Bench, BenchCache};
+use crate::shell::print_line;
 
 pub fn run(bench: &Bench) -> Result<ExitCode> {
     match bench {
@@ -21,11 +22,12 @@ fn bench_cache(arguments: &BenchCache) -> Result<ExitCode> {
     let caches = CacheSizes::of_this_machine();
     let plan = Plan::for_caches(&caches, arguments.memory, Duration::from_secs_f64(arguments.seconds));
     let partitioning = CachePartitioning::of_process();
-    println!("{}", describe(&caches));
-    println!("Cache partitioning is {}", partitioning.status());
-    println!("Takes {:.0} s and {} of memory\n", plan.budget.as_secs_f64(), format_bytes(plan.memory_bytes()));
+    print_line(&describe(&caches))?;
+    print_line(&format!("Cache partitioning is {}", partitioning.status()))?;
+    let (seconds, bytes) = (plan.budget.as_secs_f64(), format_bytes(plan.memory_bytes()));
+    print_line(&format!("Takes {seconds:.0} s and {bytes} of memory\n"))?;
     let report = measure(&plan, &partitioning).map_err(|error| Error::io("measuring the cache", &error))?;
-    print!("{}", render(&report, &caches));
+    print_line(render(&report, &caches).trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use godwit::{CheckReport, Database, Error, Result};
 
 use crate::arguments::Check;
+use crate::shell::print_line;
 
 /// Opens the file read-only and reads all of it.
 pub fn run(check: &Check) -> Result<ExitCode> {
@@ -15,8 +16,8 @@ pub fn run(check: &Check) -> Result<ExitCode> {
     config.read_only = true;
     let CheckReport { tables, rows, complaints } = Database::open_with(&check.database, config)?.check();
     for complaint in &complaints {
-        println!("{complaint}");
+        print_line(&complaint.to_string())?;
     }
-    println!("{tables} tables, {rows} rows read, {} complaints", complaints.len());
+    print_line(&format!("{tables} tables, {rows} rows read, {} complaints", complaints.len()))?;
     Ok(if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,6 +1,5 @@
 //! `godwit demo`: generates TPC-H data as Parquet, runs the 22 queries on it, and shows the cost of each.
 
-use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use crate::arguments::Demo;
 use crate::interrupt::Interrupt;
 use crate::output::with_separators;
 use crate::progress::ProgressBar;
-use crate::shell::complain;
+use crate::shell::{complain, print_line};
 use crate::tpch::{QUERIES, generate};
 use crate::version;
 
@@ -27,11 +26,11 @@ pub fn run(arguments: &Demo) -> Result<ExitCode> {
     let connection = Arc::new(Database::open_with(&directory, arguments.limits.config())?.connect());
     let (threads, _) = version::setting(&connection, "threads")?;
     let (limit, reason) = version::setting(&connection, "memory_limit")?;
-    println!(
+    print_line(&format!(
         "TPC-H at scale factor {} from Parquet, {threads} threads, memory limit {limit} ({reason})\n",
         arguments.scale,
-    );
-    println!("query       rows   seconds   peak memory      spilled");
+    ))?;
+    print_line("query       rows   seconds   peak memory      spilled")?;
     let bar = ProgressBar::new(QUERIES.len() as u64);
     let mut seconds = Vec::new();
     for (number, sql) in (1..).zip(QUERIES) {
@@ -104,15 +103,10 @@ fn next_steps(directory: &Path) -> String {
     )
 }
 
-/// Prints a line; a closed output isn't worth an error message.
-fn print_line(line: &str) -> Result<()> {
-    writeln!(stdout(), "{line}").map_err(|error| Error::io("writing to standard output", &error))
-}
-
 fn make_data(scale: f64, directory: &Path) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     if !generate::is_complete(directory) {
-        println!("Making the TPC-H tables in {} (once) ...", directory.display());
+        print_line(&format!("Making the TPC-H tables in {} (once) ...", directory.display()))?;
     }
     generate::generate(scale, directory, threads, &ProgressBar::new(0))
 }

@@ -6,17 +6,18 @@ use arrow_array::cast::AsArray;
 use godwit::{Database, Result};
 
 use crate::arguments::Limits;
+use crate::shell::print_line;
 
 /// Prints the version; with `verbose` also the limits of a database opened with these arguments, and the processor.
 pub fn print(verbose: bool, limits: &Limits) -> Result<ExitCode> {
-    println!("godwit {}", env!("CARGO_PKG_VERSION"));
+    print_line(concat!("godwit ", env!("CARGO_PKG_VERSION")))?;
     if verbose {
         let connection = Database::open_with(":memory:", limits.config())?.connect();
         for name in ["memory_limit", "threads", "temp_directory"] {
             let (value, reason) = setting(&connection, name)?;
-            println!("{:<15} {value} ({reason})", format!("{name}:"));
+            print_line(&format!("{:<15} {value} ({reason})", format!("{name}:")))?;
         }
-        println!("{:<15} {}", "processor:", processor_features().join(" "));
+        print_line(&format!("{:<15} {}", "processor:", processor_features().join(" ")))?;
     }
     Ok(ExitCode::SUCCESS)
 }

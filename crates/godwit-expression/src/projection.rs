@@ -1,6 +1,6 @@
 //! Several expressions over one chunk.
 
-use godwit_common::Result;
+use godwit_common::{ErrorKind, Result};
 use godwit_vector::{Chunk, RowType, Vector};
 
 use crate::Expression;
@@ -58,10 +58,22 @@ impl Projection {
     }
 
     /// Like [`evaluate`](Self::evaluate), but fails with [`ErrorKind::Resource`] if the caller should take fewer rows.
-    ///
-    /// [`ErrorKind::Resource`]: godwit_common::ErrorKind::Resource
     pub fn evaluate_together(&self, chunk: &Chunk) -> Result<Chunk> {
         self.evaluate_with(chunk, Expression::evaluate_batch)
+    }
+
+    /// Calls `then` with the output columns for all rows of `chunk`; if these are too heavy together, several times with
+    /// some of them, in order.
+    pub fn evaluate_each(&self, chunk: &Chunk, then: &mut impl FnMut(Chunk) -> Result<()>) -> Result<()> {
+        let computed = match self.evaluate_together(chunk) {
+            Err(error) if error.kind() == ErrorKind::Resource && chunk.len() > 1 => {
+                let (first, rows) = (chunk.len() / 2, chunk.len());
+                self.evaluate_each(&chunk.slice(0, first), then)?;
+                return self.evaluate_each(&chunk.slice(first, rows - first), then);
+            }
+            computed => computed?,
+        };
+        then(computed)
     }
 
     fn evaluate_with(

@@ -84,3 +84,8 @@ pub(crate) const CACHED_TABLES_MAX: usize = 256;
 /// Maximum number of dictionary entries, over all chunks of a text column, that are read to determine its values: some
 /// 20 ms.
 pub(crate) const DOMAIN_ENTRIES_MAX: usize = 1 << 18;
+
+/// Bytes of dictionaries, over all chunks of a text column, that are read to determine its values. They are copied, so
+/// this is what a domain takes at most. Codes instead of longer texts would pay off as well, but only for few values,
+/// and those have short dictionaries.
+pub(crate) const DOMAIN_BYTES_MAX: usize = 16 << 20;

@@ -24,7 +24,7 @@ use parquet::basic::Encoding;
 
 use crate::column::{ColumnReader, SharedDictionary};
 use crate::config::{FULL_RANGE_ROWS_MIN, READ_BYTES_MIN, SAMPLED_ROW_GROUPS, SAMPLED_ROWS};
-use crate::page::{PageReader, ReadWindow};
+use crate::page::{PageHeader, PageReader, ReadWindow};
 use crate::sample::places_of;
 use crate::table::{ParquetTable, TableFile};
 
@@ -142,9 +142,8 @@ fn from_dictionaries(
         part.file.bytes.advise(chunk.start, (chunk.end - chunk.start).min(READ_BYTES_MIN as u64));
     }
     for (part, group, chunk) in chunks {
-        let entries =
-            PageReader::new(part.file.bytes.clone(), chunk, 0..0, window.clone(), memory)?.dictionary_entries()?;
-        let Some(entries) = entries else { return Ok(None) };
+        let mut reader = PageReader::new(part.file.bytes.clone(), chunk, 0..0, window.clone(), memory)?;
+        let Some(PageHeader { values: entries, .. }) = reader.dictionary_header()? else { return Ok(None) };
         largest = largest.max(entries as u64);
         sum += entries as u64;
         sampled += 1;

@@ -265,8 +265,10 @@ pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors:
 /// Checks the magic numbers and the length of the footer, for clear errors. Returns where the footer is.
 fn check_frame(file: &FileBytes) -> Result<Range<u64>> {
     let path = file.path().display();
-    let no_parquet =
-        || Error::user(format!("{path} is not a Parquet file")).with_hint("Godwit reads Parquet files; check the path");
+    let no_parquet = || {
+        Error::user(format!("{path} is not a Parquet file"))
+            .with_hint("Godwit reads Parquet, Arrow, CSV and JSON files")
+    };
     let encrypted = || Error::unsupported(format!("{path}: encrypted Parquet files"));
     let truncated = || {
         Error::corrupt(format!("{path}: the file is truncated: it doesn't end with a Parquet footer"))

@@ -22,7 +22,7 @@ use crate::hive::{FileColumn, FileColumnOptions, file_columns};
 use crate::same_columns::{same_columns, united_columns};
 use crate::sample;
 use crate::statistics::{PartBounds, column_statistics, row_group_bounds};
-use crate::text_domain;
+use crate::text_domain::{self, KnownDomain};
 
 /// Parquet files read as one table. Immutable: footers are read when it is opened, pages on demand.
 pub struct ParquetTable {
@@ -31,7 +31,7 @@ pub struct ParquetTable {
     row_type: RowType,
     statistics: Arc<TableStatistics>,
     /// Per column: all values of a text column, once requested; `None` inside if there are too many.
-    domains: Vec<OnceLock<Option<Arc<TextDomain>>>>,
+    domains: Vec<OnceLock<Option<KnownDomain>>>,
     /// Per column: estimated number of distinct values, once requested; `None` inside if there is no estimate.
     distinct: Vec<OnceLock<Option<u64>>>,
     /// Per column: whether the reads of planning were announced.
@@ -250,11 +250,12 @@ impl Table for ParquetTable {
 
     /// Determined on first request.
     fn text_domain(&self, column: usize, memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
-        if let Some(known) = self.domains[column].get() {
-            return Ok(known.clone());
+        let domain = &self.domains[column];
+        if domain.get().is_none() {
+            let found = text_domain::find(self, column, memory)?;
+            domain.get_or_init(|| found);
         }
-        let found = text_domain::find(self, column, memory)?;
-        Ok(self.domains[column].get_or_init(|| found).clone())
+        Ok(domain.get().and_then(Option::as_ref).map(|known| known.domain.clone()))
     }
 
     /// Determined on first request.

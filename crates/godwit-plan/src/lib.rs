@@ -49,6 +49,7 @@ pub use node::{
     Unnest, UnnestedList, Use, Values, Window,
 };
 pub use plan::{ColumnInfo, OutputColumn, ParameterInfo, Plan, SharedPlan};
+pub use print::ColumnNames;
 pub use relation::{ComputedColumn, ReadSamples, Relation, RelationColumn, SampleCount, TableSample};
 pub use statistics::{ColumnStatistics, TableStatistics, ValueRange};
 pub use write::WriteKind;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use godwit_types::SqlType;
 
-use crate::{ColumnId, ColumnSet, Node, NodeId, ParameterId, Relation, SharedId};
+use godwit_common::Span;
+
+use crate::print::ColumnNames;
+use crate::{ColumnId, ColumnSet, Expr, Node, NodeId, ParameterId, Relation, SharedId, Values};
 
 /// A query's plan.
 #[derive(Debug, Clone, Default)]
@@ -108,6 +111,11 @@ impl Plan {
         &self.columns[id.index()]
     }
 
+    /// Returns the names of all columns.
+    pub fn column_names(&self) -> ColumnNames {
+        ColumnNames(self.columns.iter().map(|column| column.name.as_str().into()).collect())
+    }
+
     /// Records that a column's node produces NULLs: a rewrite has replaced the node.
     pub fn make_nullable(&mut self, id: ColumnId) {
         self.columns[id.index()].nullable = true;
@@ -116,6 +124,15 @@ impl Plan {
     /// Returns the number of columns.
     pub fn column_count(&self) -> usize {
         self.columns.len()
+    }
+
+    /// Gives all expressions of the nodes from the `first` one on the same span.
+    pub fn set_spans(&mut self, first: usize, span: Span) {
+        let at = &mut |expr: Expr| expr.transform(&mut |part| part.at(span));
+        for node in &mut self.nodes[first..] {
+            let nothing = Node::Values(Values { columns: Vec::new(), rows: Vec::new() });
+            *node = std::mem::replace(node, nothing).map_exprs(at);
+        }
     }
 
     /// Returns the number of nodes in the arena.

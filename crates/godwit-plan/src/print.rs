@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
+use std::sync::Arc;
 
 use godwit_types::{SqlType, Value, format_value};
 
@@ -253,6 +254,19 @@ enum Names<'a> {
     WithIds(&'a Plan),
     /// `name`.
     Alone(&'a Plan),
+    /// `name`, from a plan that isn't at hand.
+    Listed(&'a ColumnNames),
+}
+
+/// The names of a plan's columns, for messages.
+#[derive(Debug, Clone, Default)]
+pub struct ColumnNames(pub(crate) Arc<[Box<str>]>);
+
+impl Expr {
+    /// Returns the expression as text with names for those columns that have one.
+    pub fn display_with<'a>(&'a self, names: &'a ColumnNames) -> impl Display + 'a {
+        Shown { names: Names::Listed(names), expr: self }
+    }
 }
 
 /// An expression to be printed.
@@ -285,6 +299,10 @@ impl<'a> Shown<'a> {
             Names::Ids => write!(f, "{column}"),
             Names::WithIds(plan) => f.write_str(&plan.name(column)),
             Names::Alone(plan) => f.write_str(&plan.explain_column(column)),
+            Names::Listed(ColumnNames(names)) => match names.get(column.index()) {
+                Some(name) => f.write_str(name),
+                None => write!(f, "{column}"),
+            },
         }
     }
 
@@ -309,7 +327,7 @@ impl Display for Shown<'_> {
             ExprKind::Literal(value) => write_literal(f, value, &self.expr.ty),
             ExprKind::Parameter(parameter) => match self.names {
                 Names::WithIds(plan) | Names::Alone(plan) => write!(f, "${}", plan.parameter_info(*parameter).name),
-                Names::Ids => write!(f, "{parameter}"),
+                Names::Ids | Names::Listed(_) => write!(f, "{parameter}"),
             },
             ExprKind::Cast { input, lenient } => {
                 let name = if *lenient { "TRY_CAST" } else { "CAST" };

@@ -33,15 +33,24 @@ use crate::{ReadRows, SessionValues, sequence};
 const FILE_FUNCTIONS: [(&str, &str); 3] =
     [("read_parquet", "parquet"), ("parquet_scan", "parquet"), ("read_arrow", "arrow")];
 
-/// Table functions that read text files, and their formats.
-const TEXT_FUNCTIONS: [(&str, &str); 6] = [
-    ("read_csv", "csv"),
-    ("read_csv_auto", "csv"),
-    ("read_json", "json"),
-    ("read_json_auto", "json"),
-    ("read_ndjson", "json"),
-    ("read_ndjson_auto", "json"),
+/// Table functions that read text files, and the options that they stand for.
+const TEXT_FUNCTIONS: [(&str, &[(&str, &str)]); 10] = [
+    ("read_csv", CSV),
+    ("read_csv_auto", CSV),
+    ("read_json", JSON),
+    ("read_json_auto", JSON),
+    ("read_json_objects", JSON_OBJECTS),
+    ("read_json_objects_auto", JSON_OBJECTS),
+    ("read_ndjson", JSON),
+    ("read_ndjson_auto", JSON),
+    ("read_ndjson_objects", JSON_OBJECTS),
+    ("read_ndjson_objects_auto", JSON_OBJECTS),
 ];
+
+const CSV: &[(&str, &str)] = &[("format", "csv")];
+const JSON: &[(&str, &str)] = &[("format", "json")];
+/// Each value is a row of one column.
+const JSON_OBJECTS: &[(&str, &str)] = &[("format", "json"), ("records", "false")];
 
 /// Options of text files that take types.
 const TYPE_OPTIONS: [&str; 5] = ["columns", "types", "dtypes", "column_types", "auto_type_candidates"];
@@ -153,9 +162,15 @@ impl StatementNames {
     }
 
     /// Returns the rows of a text file, read according to options.
-    fn text_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
+    fn text_table(
+        &self,
+        name: &str,
+        implied: &[(&str, &str)],
+        arguments: &[TableArgument],
+    ) -> Result<Arc<dyn Relation>> {
         let (paths, options) = self.paths_and_options(name, arguments)?;
-        let options: Vec<_> = std::iter::once(CopyOption::new("format", format)).chain(options).collect();
+        let implied = implied.iter().map(|&(option, value)| CopyOption::new(option, value));
+        let options: Vec<_> = implied.chain(options).collect();
         Self::scanned(self.resolver.text_table(&paths, &options, None)?)
     }
 
@@ -263,8 +278,8 @@ impl Environment for StatementNames {
         if let Some((_, format)) = FILE_FUNCTIONS.iter().find(|(function, _)| *function == name) {
             return Some(self.file_table(name, format, arguments));
         }
-        if let Some((_, format)) = TEXT_FUNCTIONS.iter().find(|(function, _)| *function == name) {
-            return Some(self.text_table(name, format, arguments));
+        if let Some((_, implied)) = TEXT_FUNCTIONS.iter().find(|(function, _)| *function == name) {
+            return Some(self.text_table(name, implied, arguments));
         }
         let function = self.table_functions.get(name)?;
         let arguments = arguments.iter().map(|given| {

@@ -65,6 +65,11 @@ impl ParsedStatement {
         &self.script[self.range.clone()]
     }
 
+    /// Returns the script that the statement is a part of, which spans of its errors refer to.
+    pub fn script(&self) -> &Arc<str> {
+        &self.script
+    }
+
     /// Redirects `COPY … FROM` to the file of the same name in a folder, if there is one.
     pub fn move_files_to(&mut self, folder: &Path) {
         if let Statement::Copy(copy) = &mut self.statement

@@ -3,7 +3,7 @@
 //! ```sh
 //! planning queries data/tpch-sf1 q.sql 50     each query of a script over a database or a folder of Parquet files, 50 times
 //! planning join 50                            a join of 17 small tables
-//! planning points x.godwit 10000000 3         point queries on a new table of so many rows, for 3 seconds
+//! planning points x.godwit 10000000 3         point queries on new tables of so many rows, for 3 seconds each
 //! ```
 //!
 //! Planning is the work of EXPLAIN: from text to pipelines, and to the text that shows them. Writes one line per
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use godwit::{Connection, Database, Error, Result};
+use godwit::{Database, Error, QueryResult, Result};
 
 #[global_allocator]
 static ALLOCATOR: godwit_allocator::Allocator = godwit_allocator::Allocator;
@@ -81,32 +81,40 @@ fn join(runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Creates a table with a primary key, plans point queries on it, and runs them with keys in no order.
+/// Creates tables with a primary key, plans point queries on them, and runs them for keys in no order. The rows are in
+/// the order of their keys in one of the tables, in none in the other.
 fn points(file: &Path, rows: u64, time: Duration) -> Result<()> {
     let database = Database::open(file)?;
     let connection = database.connect();
     connection.execute(&format!(
         "CREATE OR REPLACE TABLE t (id BIGINT PRIMARY KEY, a INTEGER, b VARCHAR, c DOUBLE);
          INSERT INTO t SELECT i, i % 1000, 'text ' || (i % 1000), i + 0.5 FROM range({rows}) r(i);
+         CREATE OR REPLACE TABLE scattered (id BIGINT PRIMARY KEY, a INTEGER, b VARCHAR, c DOUBLE);
+         INSERT INTO scattered SELECT * FROM t ORDER BY hash(id);
          CHECKPOINT"
     ))?;
     report("point query", median(POINT_RUNS, || connection.execute("EXPLAIN SELECT * FROM t WHERE id = 1"))?);
     let explain = connection.prepare("EXPLAIN SELECT * FROM t WHERE id = ?")?;
     let prepared = median(POINT_RUNS, || explain.run(&[1_i64.into()])?.try_for_each(|batch| batch.map(drop)))?;
     report("prepared point query", prepared);
-    println!("prepared point queries run: {:.0} per second", rate(&connection, rows, time)?);
+    let point = connection.prepare("SELECT * FROM t WHERE id = ?")?;
+    let found = rate(rows, time, |key| point.run(&[key.into()]))?;
+    println!("prepared point queries run: {found:.0} per second");
+    for (name, table) in [("point queries run", "t"), ("point queries run, rows in no order", "scattered")] {
+        let found = rate(rows, time, |key| connection.query(&format!("SELECT * FROM {table} WHERE id = {key}")))?;
+        println!("{name}: {found:.0} per second");
+    }
     Ok(())
 }
 
-/// Returns the point queries per second.
-fn rate(connection: &Connection, rows: u64, time: Duration) -> Result<f64> {
-    let point = connection.prepare("SELECT * FROM t WHERE id = ?")?;
+/// Returns how often a key can be looked up in a second.
+fn rate(rows: u64, time: Duration, query: impl Fn(i64) -> Result<QueryResult>) -> Result<f64> {
     let mut keys = Keys(1);
     let mut look_up = |count: u64| -> Result<()> {
         for _ in 0..count {
             let key = (keys.draw() % rows) as i64;
             let mut found = 0;
-            for batch in point.run(&[key.into()])? {
+            for batch in query(key)? {
                 found += batch?.num_rows();
             }
             assert_eq!(found, 1, "each key is there once");

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use godwit_catalog::{Catalog, Namespace, TEMPORARY, TakenNumbers};
@@ -122,6 +123,12 @@ impl Connection {
         self.0.planner(&scope).export_script()
     }
 
+    /// Fails if a file belongs to a database that is open here. `COPY` checks its targets itself; this is for programs that
+    /// write what they show to files of the user's choice.
+    pub fn check_target(&self, path: &Path) -> Result<()> {
+        self.0.database.0.check_target(path)
+    }
+
     /// Returns true if a transaction is open, from `BEGIN` to `COMMIT` or `ROLLBACK`.
     pub fn is_in_transaction(&self) -> bool {
         self.0.transaction.is_open()
@@ -167,7 +174,8 @@ impl Inner {
             let planner = planner.with_rows(self.row_reader(statement.text(), values));
             planner.plan(statement).map(|planned| (planned, planner))
         };
-        self.run_in_scope(statement, &ParameterValues::default(), plan)
+        let result = self.run_in_scope(statement, &ParameterValues::default(), plan);
+        result.map(|result| result.located_in(statement.script())).map_err(|error| error.locate(statement.script()))
     }
 
     /// Runs a statement planned with the names of its scope.

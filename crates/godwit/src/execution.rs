@@ -202,7 +202,7 @@ impl Inner {
 
 impl Shared {
     /// Fails if a file belongs to an open database.
-    fn check_target(&self, path: &Path) -> Result<()> {
+    pub(crate) fn check_target(&self, path: &Path) -> Result<()> {
         let identity = |path: &Path| self.files.metadata(path).ok().map(|found| found.identity);
         // Databases are local.
         let is_url = path.to_str().is_some_and(|path| url_scheme(path).is_some());

@@ -30,6 +30,8 @@ pub struct QueryResult {
     /// SQL types of the columns, if Arrow's types don't determine them.
     types: Option<Vec<SqlType>>,
     change: Option<Change>,
+    /// The text that spans of errors refer to, if the user has written it.
+    script: Option<Arc<str>>,
 }
 
 /// Kind of a statement whose result is a number of rows.
@@ -112,7 +114,7 @@ impl QueryResult {
     }
 
     fn of_rows(schema: SchemaRef, rows: Rows) -> Self {
-        Self { schema, rows, end: None, held: VecDeque::new(), types: None, change: None }
+        Self { schema, rows, end: None, held: VecDeque::new(), types: None, change: None, script: None }
     }
 
     /// Returns the same result, with the types of a plan's last columns.
@@ -125,6 +127,11 @@ impl QueryResult {
     /// Returns the same result, marked as a number of rows.
     pub(crate) fn counting(self, change: Change) -> Self {
         Self { change: Some(change), ..self }
+    }
+
+    /// Returns the same result, whose errors say where in this text they come from.
+    pub(crate) fn located_in(self, script: &Arc<str>) -> Self {
+        Self { script: Some(script.clone()), ..self }
     }
 
     /// Returns the same result, with work to do when its query has ended.
@@ -171,6 +178,19 @@ impl QueryResult {
 
     /// Returns the next batch from the rows that `next_rows` gets.
     fn advance(
+        &mut self,
+        next_rows: impl FnMut(&mut Rows) -> Poll<Option<Result<RecordBatch>>>,
+    ) -> Poll<Option<Result<RecordBatch>>> {
+        let next = ready!(self.advance_unlocated(next_rows));
+        Poll::Ready(next.map(|next| {
+            next.map_err(|error| match &self.script {
+                Some(script) => error.locate(script),
+                None => error,
+            })
+        }))
+    }
+
+    fn advance_unlocated(
         &mut self,
         mut next_rows: impl FnMut(&mut Rows) -> Poll<Option<Result<RecordBatch>>>,
     ) -> Poll<Option<Result<RecordBatch>>> {

@@ -55,7 +55,7 @@ impl Binder {
         let (aliases, shared) = self.with_volatile_shared(arguments);
         let before = (cx.collected.aggregates.len(), cx.collected.windows.len());
         let scope = Scope { aliases, ..Scope::default() };
-        let bound = self.nested(span, |binder| {
+        let bound = self.nested_text(span, |binder| {
             binder.inside_macro(found, |binder| {
                 let (clause, collected) = (cx.clause, &mut *cx.collected);
                 binder.expr(body, &mut ExprContext { scope: &scope, clause, collected, windows: &[] })

@@ -233,7 +233,7 @@ impl Binder {
         let (shared, columns) = match self.views.get(&view.name) {
             Some(known) => known.clone(),
             None => {
-                let bound = self.nested(name.span, |binder| binder.view_query(view, name))?;
+                let bound = self.nested_text(name.span, |binder| binder.view_query(view, name))?;
                 let shared = SharedPlan { name: view.name.clone(), root: bound.node, materialized: None };
                 let known = (self.plan.add_shared(shared), bound.columns);
                 self.views.insert(view.name.clone(), known.clone());

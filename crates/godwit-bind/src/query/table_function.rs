@@ -180,8 +180,8 @@ impl Binder {
             return Err(error.with_code(SqlState::UNDEFINED_TABLE).at_span(call.name.span));
         };
         let scope = Scope { aliases: parameters, ..Scope::default() };
-        let bound =
-            self.nested(call.name.span, |binder| binder.inside_macro(found, |binder| binder.subquery(query, &scope)));
+        let bound = self
+            .nested_text(call.name.span, |binder| binder.inside_macro(found, |binder| binder.subquery(query, &scope)));
         // Positions in the macro's text mean nothing to the reader of the statement.
         let bound = bound.map_err(|error| in_macro(&error, &found.name).at_span(call.name.span))?;
         let own: Arc<str> = call.name.last().text.clone();

@@ -20,7 +20,7 @@ type LineEditor = Editor<ShellHelper, FileHistory>;
 /// Reads and runs statements until `.quit` or the end of the input.
 pub(super) fn run(shell: &mut Shell, with_init: bool) -> Result<ControlFlow<Stop>> {
     let (limit, reason) = version::setting(&shell.connection, "memory_limit")?;
-    println!("Godwit {}, memory limit {limit} ({reason}). Type .help for help.", env!("CARGO_PKG_VERSION"));
+    println!("Godwit {}, memory limit {limit} ({reason})\nType .help for help.", env!("CARGO_PKG_VERSION"));
     if with_init && let ControlFlow::Break(stop @ (Stop::Quit | Stop::OutputClosed)) = run_init(shell) {
         return Ok(ControlFlow::Break(stop));
     }

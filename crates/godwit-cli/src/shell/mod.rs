@@ -18,7 +18,7 @@ mod splitter;
 mod statement;
 
 use std::fmt::Display;
-use std::io::{IsTerminal, Write, stderr, stdin};
+use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -170,4 +170,9 @@ impl Shell {
 /// Reports an error to the user. If that fails, only the exit status can still tell.
 pub(crate) fn complain(text: impl Display) {
     let _ = write!(stderr(), "{text}");
+}
+
+/// Prints a line to standard output, for subcommands.
+pub(crate) fn print_line(line: &str) -> Result<()> {
+    writeln!(stdout(), "{line}").map_err(|error| Error::io("writing to standard output", &error))
 }

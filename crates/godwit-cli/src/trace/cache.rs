@@ -14,6 +14,7 @@ use godwit_cache::simulator::{Hits, Replay, SHARES_PERCENT};
 
 use super::asked;
 use crate::arguments::TraceCache;
+use crate::shell::print_line;
 
 /// Number of structures shown; the others are added up.
 const STRUCTURES_SHOWN: usize = 20;
@@ -41,7 +42,7 @@ pub fn run(arguments: &TraceCache) -> Result<ExitCode> {
     };
     match asked(&arguments.file, &arguments.limits, |connection| replay(connection, &sizes))? {
         Ok(told) => {
-            print!("{}", render(&told, &sizes));
+            print_line(render(&told, &sizes).trim_end())?;
             Ok(ExitCode::SUCCESS)
         }
         Err(cancelled) => Ok(cancelled),

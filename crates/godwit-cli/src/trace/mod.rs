@@ -19,7 +19,7 @@ use godwit::{Connection, Database, Error, ErrorKind, Result, format_bytes};
 
 use crate::arguments::{Limits, Trace, TraceCommand, TraceReport};
 use crate::interrupt::Interrupt;
-use crate::shell::complain;
+use crate::shell::{complain, print_line};
 
 const QUERIES: &str = include_str!("report.sql");
 const FRAME: &str = include_str!("page/frame.html");
@@ -55,7 +55,7 @@ fn report(arguments: &TraceReport) -> Result<ExitCode> {
     let page = page(&data);
     fs::write(&output, &page)
         .map_err(|error| Error::user(format!("{} can't be written: {error}", output.display())))?;
-    println!("wrote {} ({})", output.display(), format_bytes(page.len() as u64));
+    print_line(&format!("wrote {} ({})", output.display(), format_bytes(page.len() as u64)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -16,6 +16,10 @@ pub(super) const REDUCTION_MIN: f64 = 1.25;
 /// After this many rows that were only partitioned, a table is tried again: the data may have changed.
 pub(super) const RETRY_ROWS: u64 = 1 << 21;
 
+/// Bytes of the distinct strings that get codes in a worker's direct array: they are kept twice, and not accounted for.
+/// Keys of few values have short ones.
+pub(super) const STRING_CODES_BYTES_MAX: usize = 256 << 10;
+
 /// Keys count as repeating when a sketch has seen at least this share of rows repeat: six standard errors.
 pub(super) const REPEATS_MIN: f64 = 0.1;
 /// While rows are only partitioned, a large table is reconsidered after this many of them.

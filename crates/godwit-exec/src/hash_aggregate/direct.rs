@@ -85,6 +85,8 @@ enum KeyValues {
 struct StringCodes {
     codes_max: usize,
     strings: Vec<Box<[u8]>>,
+    /// Bytes of the strings.
+    bytes: usize,
     codes: HashMap<Box<[u8]>, u32>,
     /// The dictionary seen last, and the code of each entry.
     dictionary: Option<u64>,
@@ -531,10 +533,12 @@ fn integer_codes(flat: &Flat, min: i64) -> Vec<u32> {
 
 impl StringCodes {
     fn new(codes_max: usize) -> Self {
-        Self { codes_max, strings: Vec::new(), codes: HashMap::new(), dictionary: None, entry_codes: Vec::new() }
+        let (strings, codes, entry_codes) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { codes_max, strings, bytes: 0, codes, dictionary: None, entry_codes }
     }
 
-    /// Looks up or assigns the code of each dictionary entry. Returns false if there are too many strings.
+    /// Looks up or assigns the code of each dictionary entry. Returns false if there are too many strings, or they are
+    /// too long together.
     fn enter(&mut self, dictionary: u64, entries: &StrColumn) -> bool {
         if entries.len() > self.codes_max {
             return false;
@@ -543,7 +547,8 @@ impl StringCodes {
         for entry in entries.iter() {
             let code = match self.codes.get(entry) {
                 Some(&code) => code,
-                None if self.strings.len() < self.codes_max => {
+                None if self.strings.len() < self.codes_max && self.bytes + entry.len() <= STRING_CODES_BYTES_MAX => {
+                    self.bytes += entry.len();
                     let code = self.strings.len() as u32;
                     self.strings.push(entry.into());
                     self.codes.insert(entry.into(), code);

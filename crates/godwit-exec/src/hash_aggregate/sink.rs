@@ -92,9 +92,13 @@ impl Feeder {
     /// Adds rows of the input.
     fn feed_input(&mut self, chunk: &Chunk) -> Result<()> {
         let operator = self.operator.clone();
+        operator.plan().inputs.evaluate_each(chunk, &mut |inputs| self.feed_computed(&operator, &inputs))
+    }
+
+    fn feed_computed(&mut self, operator: &HashAggregate, chunk: &Chunk) -> Result<()> {
         let plan = operator.plan();
-        let inputs = plan.inputs.evaluate(chunk)?.dense_columns();
-        let filters = Filters::compute(&operator, &inputs);
+        let inputs = chunk.dense_columns();
+        let filters = Filters::compute(operator, &inputs);
         let keys: Vec<Vector> = plan.keys.iter().map(|&key| inputs[key].clone()).collect();
         match &plan.grouping_sets {
             None => self.feed_keys(&keys, &inputs, &filters, chunk.len()),

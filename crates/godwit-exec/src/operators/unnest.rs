@@ -13,7 +13,10 @@ use godwit_common::{Error, Result};
 use godwit_pipeline::{
     CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
 };
-use godwit_vector::{Bitmap, Chunk, Flat, Vector, from_arrow};
+use godwit_vector::{Bitmap, Chunk, ColumnView, Data, Flat, Vector, from_arrow};
+
+/// Bytes of nested values that are repeated in one chunk: unlike texts, rows can't share them.
+const REPEATED_BYTES_MAX: usize = 4 << 20;
 
 /// What happens to input columns, in the order of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +104,8 @@ struct Expansion {
     /// The next input row, and how many of its output rows have been emitted.
     row: usize,
     emitted: usize,
+    /// Maximum number of rows emitted at once.
+    rows_max: usize,
 }
 
 impl TransformWorker for UnnestWorker {
@@ -108,19 +113,25 @@ impl TransformWorker for UnnestWorker {
         let mut lists = Vec::new();
         for column in self.columns.iter() {
             if let UnnestColumn::Elements(column) = *column {
-                lists.push(elements_of(&chunk.dense(column))?);
+                lists.push(elements_of(chunk.column(column), chunk.len())?);
             }
         }
         let least = usize::from(self.keep_empty || lists.is_empty());
         let longest = |row: usize| lists.iter().map(|(_, ranges)| ranges[row].len()).max().unwrap_or(0);
         let repeats = (0..chunk.len()).map(|row| longest(row).max(least)).collect();
-        self.waiting = Some(Expansion { chunk, lists, repeats, row: 0, emitted: 0 });
+        let repeated = self.columns.iter().filter_map(|column| match *column {
+            UnnestColumn::Repeat(column) | UnnestColumn::Field(column, _) => Some(nested_bytes(chunk.column(column))),
+            UnnestColumn::Elements(_) | UnnestColumn::Position => None,
+        });
+        let row_bytes: usize = repeated.sum();
+        let rows_max = (REPEATED_BYTES_MAX / row_bytes.max(1)).clamp(1, self.rows_max);
+        self.waiting = Some(Expansion { chunk, lists, repeats, row: 0, emitted: 0, rows_max });
         self.pull()
     }
 
     fn pull(&mut self) -> Result<TransformVerdict> {
         let Some(expansion) = &mut self.waiting else { return Ok(TransformVerdict::NeedInput) };
-        let (rows, positions) = expansion.next_rows(self.rows_max);
+        let (rows, positions) = expansion.next_rows();
         if rows.is_empty() {
             self.waiting = None;
             return Ok(TransformVerdict::NeedInput);
@@ -131,7 +142,8 @@ impl TransformWorker for UnnestWorker {
 
 impl Expansion {
     /// The input rows of the next output rows, and the position of each among the rows of its input row.
-    fn next_rows(&mut self, rows_max: usize) -> (Vec<u32>, Vec<usize>) {
+    fn next_rows(&mut self) -> (Vec<u32>, Vec<usize>) {
+        let rows_max = self.rows_max;
         let (mut rows, mut positions) = (Vec::new(), Vec::new());
         while rows.len() < rows_max && self.row < self.repeats.len() {
             let count = (self.repeats[self.row] - self.emitted).min(rows_max - rows.len());
@@ -179,50 +191,71 @@ impl Expansion {
     }
 }
 
-/// A column of nested values as an Arrow array.
-fn nested_of(vector: &Vector) -> Result<ArrayRef> {
-    match vector.to_flat() {
-        Flat::Nested(array) => Ok(array),
+/// The nested values of a vector, all or its different ones, as an Arrow array.
+fn nested_of(vector: &Vector, values: &Flat) -> Result<ArrayRef> {
+    match values {
+        Flat::Nested(array) => Ok(array.clone()),
         // A column that is all NULL has no nested type.
         _ if vector.validity().is_some_and(|valid| valid.count_ones() == 0) => {
-            Ok(arrow_array::new_null_array(&DataType::Null, vector.len()))
+            Ok(arrow_array::new_null_array(&DataType::Null, values.len()))
         }
         flat => Err(Error::internal(format!("UNNEST of {:?}", flat.physical()))),
     }
 }
 
-/// The elements of all lists, and the range of each list. NULL has none.
-fn elements_of(vector: &Vector) -> Result<(ArrayRef, Vec<Range<usize>>)> {
-    let array = nested_of(vector)?;
-    let range = |row: usize, start: usize, end: usize| if vector.is_valid(row) { start..end } else { 0..0 };
-    Ok(match array.data_type() {
+/// Bytes of a nested value of a column, on average; 0 for other columns.
+fn nested_bytes(column: ColumnView<'_>) -> usize {
+    let values = match column.vector.data() {
+        Data::Flat(flat) | Data::Constant(flat) => flat,
+        Data::Dictionary(_, dictionary) => dictionary.values(),
+    };
+    match values {
+        Flat::Nested(array) => array.to_data().get_slice_memory_size().unwrap_or(0) / array.len().max(1),
+        _ => 0,
+    }
+}
+
+/// The elements of a column's lists, and the range of each row's list; NULL has none. Rows may share a list: it isn't
+/// repeated for each of them.
+fn elements_of(column: ColumnView<'_>, rows: usize) -> Result<(ArrayRef, Vec<Range<usize>>)> {
+    let vector = column.vector;
+    let lists = match vector.data() {
+        Data::Flat(flat) | Data::Constant(flat) => nested_of(vector, flat)?,
+        Data::Dictionary(_, dictionary) => nested_of(vector, dictionary.values())?,
+    };
+    let place = |row: usize| match vector.data() {
+        Data::Flat(_) => row,
+        Data::Constant(_) => 0,
+        Data::Dictionary(codes, _) => codes[row] as usize,
+    };
+    let (elements, of_list): (ArrayRef, Box<dyn Fn(usize) -> Range<usize> + '_>) = match lists.data_type() {
         DataType::List(_) => {
-            let list = array.as_list::<i32>();
+            let list = lists.as_list::<i32>();
             let offsets = list.value_offsets();
-            let ranges = (0..list.len()).map(|row| range(row, offsets[row] as usize, offsets[row + 1] as usize));
-            (list.values().clone(), ranges.collect())
+            (list.values().clone(), Box::new(|at| offsets[at] as usize..offsets[at + 1] as usize))
         }
         DataType::LargeList(_) => {
-            let list = array.as_list::<i64>();
+            let list = lists.as_list::<i64>();
             let offsets = list.value_offsets();
-            let ranges = (0..list.len()).map(|row| range(row, offsets[row] as usize, offsets[row + 1] as usize));
-            (list.values().clone(), ranges.collect())
+            (list.values().clone(), Box::new(|at| offsets[at] as usize..offsets[at + 1] as usize))
         }
         DataType::FixedSizeList(_, _) => {
-            let list = array.as_fixed_size_list();
-            let starts = (0..list.len()).map(|row| list.value_offset(row) as usize);
-            let width = list.value_length() as usize;
-            let ranges = starts.enumerate().map(|(row, start)| range(row, start, start + width));
-            (list.values().clone(), ranges.collect())
+            let list = lists.as_fixed_size_list();
+            (list.values().clone(), Box::new(|at| list.value_offset(at) as usize..list.value_offset(at + 1) as usize))
         }
-        DataType::Null => (array, vec![0..0; vector.len()]),
+        DataType::Null => return Ok((lists, vec![0..0; rows])),
         other => return Err(Error::unsupported(format!("UNNEST of {other}"))),
-    })
+    };
+    let range = |row: usize| {
+        let row = column.selection.map_or(row, |selection| selection[row] as usize);
+        if vector.is_valid(row) { of_list(place(row)) } else { 0..0 }
+    };
+    Ok((elements, (0..rows).map(range).collect()))
 }
 
 /// A field of all structs; that of a NULL is NULL.
 fn field_of(vector: &Vector, field: usize) -> Result<Vector> {
-    let array = nested_of(vector)?;
+    let array = nested_of(vector, &vector.to_flat())?;
     let Some(structs) = array.as_struct_opt() else {
         return Err(Error::unsupported(format!("UNNEST of {}", array.data_type())));
     };

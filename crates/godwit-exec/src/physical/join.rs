@@ -163,6 +163,8 @@ impl PhysicalPlanner<'_> {
         let mut keys = JoinKeys { probe: probe_keys, build: build_keys };
         let probe_width = probe.row_type.len();
         let compressed = self.compress_join(&joining, &codes, &mut keys, &mut probe, &mut build)?;
+        probe.compute_long_values(keys.probe.iter_mut());
+        build.compute_long_values(keys.build.iter_mut());
         let residual = residual.map(|residual| compressed.decompressed(&residual, probe_width, &probe, &build));
 
         let extremes = extreme_column(&joining, &probe, &compressed, residual.as_ref());

@@ -71,7 +71,7 @@ pub fn plan_query(
         plan,
         query,
         estimates: Estimates::new(plan, None),
-        context: context.with_work(query.clone()),
+        context: context.with_work(query.clone()).with_names(plan.column_names()),
         pipelines: Pipelines::default(),
         shared: HashMap::new(),
         subqueries: HashMap::new(),

@@ -6,7 +6,7 @@ use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Layout};
 use godwit_pipeline::Transform;
 use godwit_plan::{ColumnId, ColumnSet};
-use godwit_vector::RowType;
+use godwit_vector::{PhysicalType, RowType};
 
 use super::pipelines::Branch;
 use crate::explain::ExplainNode;
@@ -74,6 +74,23 @@ impl Stream {
             self.transform(ProjectTransform::new(expressions, "Project"));
         }
         (self.columns, self.row_type) = (columns, row_type);
+    }
+
+    /// Computes those of some values that may be long texts in a projection, so that they are columns from here on: it
+    /// computes rows that are too heavy together a few at a time, which what probes a table can't. The new columns have
+    /// no id: nothing may be compiled against the stream any more.
+    pub fn compute_long_values<'e>(&mut self, values: impl Iterator<Item = &'e mut Expression>) {
+        let own = self.row_type.len();
+        let mut columns: Vec<Expression> = (0..own).map(|at| self.column(at)).collect();
+        let is_long = |value: &Expression| matches!(value.output().physical, PhysicalType::Str | PhysicalType::Nested);
+        for value in values.filter(|value| is_long(value) && value.column_index().is_none()) {
+            let column = Expression::column(columns.len(), value.output().clone());
+            columns.push(std::mem::replace(value, column));
+        }
+        if columns.len() > own {
+            self.row_type = columns.iter().map(|column| column.output().clone()).collect();
+            self.transform(ProjectTransform::new(columns, "Project"));
+        }
     }
 
     /// Makes the rows arrive in the order of their sources, branch after branch.

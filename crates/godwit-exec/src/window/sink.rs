@@ -43,9 +43,11 @@ struct HashWorker {
 impl SinkWorker for HashWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
         let plan = &self.window.plan;
-        let columns = plan.columns.evaluate(&chunk)?.dense_columns();
-        hash_vectors(&columns[..plan.partition_keys], chunk.len(), &mut self.hashes);
-        self.rows.append(&columns, None, &self.hashes, None)?;
+        plan.columns.evaluate_each(&chunk, &mut |computed| {
+            let columns = computed.dense_columns();
+            hash_vectors(&columns[..plan.partition_keys], computed.len(), &mut self.hashes);
+            self.rows.append(&columns, None, &self.hashes, None)
+        })?;
         Ok(SinkVerdict::NeedInput)
     }
 
@@ -115,12 +117,14 @@ struct UnorderedWorker {
 
 impl SinkWorker for UnorderedWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
-        let columns = self.window.plan.columns.evaluate(&chunk)?.dense_columns();
-        match columns.is_empty() {
-            // Rows without columns are given by position.
-            true => self.rows.append(&columns, Some(&(0..chunk.len() as u32).collect::<Vec<_>>()), None, None)?,
-            false => self.rows.append(&columns, None, None, None)?,
-        }
+        self.window.plan.columns.evaluate_each(&chunk, &mut |computed| {
+            let columns = computed.dense_columns();
+            match columns.is_empty() {
+                // Rows without columns are given by position.
+                true => self.rows.append(&columns, Some(&(0..computed.len() as u32).collect::<Vec<_>>()), None, None),
+                false => self.rows.append(&columns, None, None, None),
+            }
+        })?;
         Ok(SinkVerdict::NeedInput)
     }
 

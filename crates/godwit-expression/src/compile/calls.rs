@@ -33,7 +33,7 @@ impl Compiler<'_> {
         let arguments = self.compile_all(args)?;
         let result = match (implementation, args) {
             (ScalarImplementation::Kernel(name, kernel), _) => {
-                match native::compile(name, &arguments, &arrow_type(&expr.ty)?, &text_of(expr))? {
+                match native::compile(name, &arguments, &arrow_type(&expr.ty)?, &text_of(expr, self.context))? {
                     Some(native) => native,
                     None => self.kernel_call(function, kernel, args, arguments, expr)?,
                 }

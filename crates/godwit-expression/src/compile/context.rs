@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_plan::{ColumnId, NodeId, ParameterId};
+use godwit_plan::{ColumnId, ColumnNames, NodeId, ParameterId};
 use godwit_scalar::{Bounded, Work};
 use godwit_types::{SqlType, Value};
 use parking_lot::Mutex;
@@ -36,6 +36,8 @@ pub struct PlanContext {
     now: i64,
     /// Grants memory to functions, and tells them whether to go on.
     work: Arc<dyn Work>,
+    /// For messages.
+    names: ColumnNames,
 }
 
 #[derive(Default)]
@@ -54,7 +56,7 @@ impl Default for PlanContext {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX);
         let work = Arc::new(Bounded::new(CONSTANT_BYTES_MAX));
-        Self { parameters: HashMap::new(), subqueries: Mutex::default(), now, work }
+        Self { parameters: HashMap::new(), subqueries: Mutex::default(), now, work, names: ColumnNames::default() }
     }
 }
 
@@ -63,6 +65,16 @@ impl PlanContext {
     #[must_use]
     pub fn with_work(self, work: Arc<dyn Work>) -> Self {
         Self { work, ..self }
+    }
+
+    /// Sets the names that errors use for columns.
+    #[must_use]
+    pub fn with_names(self, names: ColumnNames) -> Self {
+        Self { names, ..self }
+    }
+
+    pub(super) fn names(&self) -> &ColumnNames {
+        &self.names
     }
 
     /// Sets the moment, in microseconds since 1970: that of the transaction, for example.
@@ -75,7 +87,7 @@ impl PlanContext {
     #[must_use]
     pub fn again(&self) -> Self {
         let (parameters, work) = (self.parameters.clone(), Arc::clone(&self.work));
-        Self { parameters, subqueries: Mutex::default(), now: self.now, work }
+        Self { parameters, subqueries: Mutex::default(), now: self.now, work, names: self.names.clone() }
     }
 
     /// Adds a parameter of a prepared statement, which may get its value later.

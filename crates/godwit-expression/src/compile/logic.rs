@@ -26,7 +26,7 @@ impl Compiler<'_> {
     pub(super) fn not(&mut self, input: &Expr) -> Result<Expression> {
         match &input.kind {
             ExprKind::IsNull(input) => self.is_null(input, true),
-            ExprKind::InList(value, list) => self.in_list(value, list, true, &super::text_of(input)),
+            ExprKind::InList(value, list) => self.in_list(value, list, true, &super::text_of(input, self.context)),
             ExprKind::Match { kind, input, pattern, escape } => self.matches(*kind, input, pattern, *escape, true),
             _ => Ok(compile_test(Test::Not, self.compile(input)?)),
         }

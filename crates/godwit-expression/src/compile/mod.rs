@@ -121,24 +121,30 @@ impl<'a> Compiler<'a> {
             ExprKind::Literal(value) => Expression::literal(value, &expr.ty),
             ExprKind::Parameter(id) => conform(Expression::parameter(&self.context.parameter(*id)?)?, &expr.ty),
             ExprKind::Cast { input, lenient } => {
-                casts::compile(self.compile(input)?, &input.ty, &expr.ty, *lenient, &text_of(expr))
+                casts::compile(self.compile(input)?, &input.ty, &expr.ty, *lenient, &text_of(expr, self.context))
             }
-            ExprKind::Compare(comparison, a, b) => {
-                comparisons::compile(*comparison, self.compile(a)?, self.compile(b)?, &a.ty, &text_of(expr))
-            }
+            ExprKind::Compare(comparison, a, b) => comparisons::compile(
+                *comparison,
+                self.compile(a)?,
+                self.compile(b)?,
+                &a.ty,
+                &text_of(expr, self.context),
+            ),
             ExprKind::And(all) => self.conjunction(all),
             ExprKind::Or(all) => self.disjunction(all),
             ExprKind::Not(input) => self.not(input),
             ExprKind::IsNull(input) => self.is_null(input, false),
             ExprKind::Arithmetic(op, a, b) => {
                 let operands = [(self.compile(a)?, &a.ty), (self.compile(b)?, &b.ty)];
-                arithmetic::compile(*op, operands, &expr.ty, &text_of(expr))
+                arithmetic::compile(*op, operands, &expr.ty, &text_of(expr, self.context))
             }
-            ExprKind::Negate(input) => arithmetic::compile_negation(self.compile(input)?, &expr.ty, &text_of(expr)),
+            ExprKind::Negate(input) => {
+                arithmetic::compile_negation(self.compile(input)?, &expr.ty, &text_of(expr, self.context))
+            }
             ExprKind::Case { branches, otherwise } => self.case(branches, otherwise.as_deref(), &expr.ty),
             ExprKind::Coalesce(all) => self.coalesce(all, &expr.ty),
             ExprKind::Try(input) => self.attempt(input),
-            ExprKind::InList(value, list) => self.in_list(value, list, false, &text_of(expr)),
+            ExprKind::InList(value, list) => self.in_list(value, list, false, &text_of(expr, self.context)),
             ExprKind::Match { kind, input, pattern, escape } => self.matches(*kind, input, pattern, *escape, false),
             ExprKind::Call(function, args) => self.call(function, args, expr),
             ExprKind::Let { column, value, body } => self.bind(*column, value, body),
@@ -173,9 +179,9 @@ fn conform(expression: Expression, ty: &SqlType) -> Result<Expression> {
 
 /// The beginning of an expression, for messages: no more than they quote, to make long expressions cost no more than
 /// short ones.
-fn text_of(expr: &Expr) -> String {
+fn text_of(expr: &Expr, context: &PlanContext) -> String {
     let mut text = Beginning(String::new());
-    let is_whole = write!(text, "{expr}").is_ok();
+    let is_whole = write!(text, "{}", expr.display_with(context.names())).is_ok();
     match text.0.strip_prefix('(') {
         Some(inner) if is_whole => inner.strip_suffix(')').unwrap_or(inner).to_owned(),
         Some(inner) => inner.to_owned(),

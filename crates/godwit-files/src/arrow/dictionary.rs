@@ -71,11 +71,18 @@ impl Dictionaries {
             let part = read(file, place, memory, &mut reservation);
             parts.push(part.map_err(|error| file.wrong(place.offset, &format!("dictionary {id}"), error))?);
         }
-        let bytes: usize = parts.iter().map(|part| part.get_array_memory_size()).sum();
-        reservation.resize(reservation.bytes() + bytes)?;
-        let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
-        let values = guarded(|| arrow_select::concat::concat(&parts)).map_err(|error| file.bytes.corrupt(error))?;
-        let values = values.map_err(|error| file.bytes.corrupt(error))?;
+        let values = match &parts[..] {
+            [whole] => whole.clone(),
+            parts => {
+                let bytes: usize = parts.iter().map(|part| part.get_array_memory_size()).sum();
+                reservation.resize(reservation.bytes() + bytes)?;
+                let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
+                let all =
+                    guarded(|| arrow_select::concat::concat(&parts)).map_err(|error| file.bytes.corrupt(error))?;
+                all.map_err(|error| file.bytes.corrupt(error))?
+            }
+        };
+        drop(parts);
         let entries = Entries::new(values, (first, last), reservation)?;
         known.insert((number, id), entries.clone());
         Ok(entries)
@@ -98,11 +105,22 @@ fn read(file: &ArrowFile, place: &DictionaryPlace, memory: &BufferManager, held:
     let Some(Message { content: Content::Dictionary { values: batch, .. }, body, .. }) = message else {
         return Err(Error::corrupt("the file was changed while it was read"));
     };
+    let before = held.bytes();
     let column = column(file, place.id)?;
     let nested = |_| Err(Error::corrupt("a dictionary has a dictionary"));
     let mut reader = ArrayReader::new(&file.bytes, (&batch, body), Extent::default(), &nested, held)?;
     let array = reader.whole(&column.decoded, batch.rows)?;
-    in_layout(&array, column.field.data_type())
+    let layout = column.field.data_type();
+    if array.data_type() == layout {
+        return Ok(array);
+    }
+    // Both are there for a moment.
+    let stored = held.bytes() - before;
+    held.resize(held.bytes() + array.get_array_memory_size() + array.len() * size_of::<StrView>())?;
+    let converted = in_layout(&array, layout)?;
+    drop(array);
+    held.resize(held.bytes() - stored)?;
+    Ok(converted)
 }
 
 impl Entries {

@@ -214,13 +214,13 @@ impl PageReader {
         Ok(Some(page))
     }
 
-    /// Returns the number of entries according to the header of the dictionary page, if the chunk begins with one.
-    pub(crate) fn dictionary_entries(&mut self) -> Result<Option<usize>> {
+    /// Returns the header of the dictionary page, if the chunk begins with one.
+    pub(crate) fn dictionary_header(&mut self) -> Result<Option<PageHeader>> {
         if self.chunk.start >= self.chunk.end {
             return Ok(None);
         }
         let (header, _) = self.header_at(self.chunk.start)?;
-        Ok((header.kind == PageKind::Dictionary).then_some(header.values))
+        Ok((header.kind == PageKind::Dictionary).then_some(header))
     }
 
     /// Reads the data page that holds `row`.

@@ -17,7 +17,7 @@ use super::lists::{Lists, taken};
 use super::picks::{internal, list_vector, too_many};
 use super::sets::Groups;
 use super::types::{Chosen, bad_argument, constant_text, element_of, list_as, open_element};
-use super::{element, list_function, numbers, text};
+use super::{element, list_function, numbers, sort, text};
 use crate::function::{Chooser, Form, Function};
 use crate::kernel::{Kernel, Work};
 
@@ -77,6 +77,7 @@ const AGGREGATES: &[(&[&str], Chooser)] = &[
     (&["mad"], |list| numbers::moment(list, numbers::median_distance)),
     (&["median"], numbers::median),
     (&["quantile_cont", "percentile_cont"], numbers::quantile),
+    (&["quantile_disc", "quantile", "percentile_disc"], sort::quantile),
     (&["min"], element::least),
     (&["max"], element::greatest),
     (&["first", "first_value", "arbitrary"], element::first),
@@ -84,7 +85,9 @@ const AGGREGATES: &[(&[&str], Chooser)] = &[
     (&["any_value"], element::any_value),
     (&["mode"], element::mode),
     (&["string_agg", "group_concat", "listagg"], text::string_agg),
+    (&["list", "array_agg"], all),
     (&["count"], count),
+    (&["count_if", "countif"], count_true),
     (&["approx_count_distinct", "approx_distinct"], count_distinct),
     (&["bool_and", "every"], |list| of_booleans(list, false)),
     (&["bool_or"], |list| of_booleans(list, true)),
@@ -138,6 +141,36 @@ fn count(arguments: &[ArgumentType<'_>]) -> Chosen {
         call.fixed::<i64, _>(|row| lists.range(row).filter(|&at| vector.is_valid(at)).count() as i64)
     };
     Some(Ok(strict(vec![list_as(list, &element)], SqlType::BigInt, compute).total().never_null()))
+}
+
+fn count_true(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list] = arguments else { return None };
+    matches!(open_element(list)?, SqlType::Boolean | SqlType::Unknown).then_some(())?;
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let vector = lists.vector()?;
+        let flat = vector.to_flat();
+        let bits = flat.bools();
+        call.fixed::<i64, _>(|row| {
+            let valid = lists.range(row).filter(|&at| vector.is_valid(at));
+            valid.map(|at| i64::from(bits[at] != 0)).reduce(|sum, bit| sum + bit)
+        })
+    };
+    Some(Ok(strict(vec![list_as(list, &SqlType::Boolean)], SqlType::BigInt, compute).total()))
+}
+
+/// The elements themselves; without any, there is no list.
+fn all(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list] = arguments else { return None };
+    let element = element_of(list)?;
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        call.picked(&[&lists.elements], |row, out| {
+            out.extend(lists.range(row));
+            (!lists.range(row).is_empty()).then_some(())
+        })
+    };
+    Some(Ok(strict(vec![list_as(list, &element)], SqlType::list_of(element), compute)))
 }
 
 /// Returns whether one of the booleans is `sought`; for FALSE, whether none is.
@@ -261,7 +294,7 @@ fn histograms(call: &Call<'_>) -> Result<Vector> {
             if counts.is_empty() {
                 nulls.push(row);
             }
-            let order = super::sort::of_places(&keys, counts);
+            let order = sort::of_places(&keys, counts);
             places.extend(order.iter().map(|&(at, _)| at as u32));
             numbers.extend(order.iter().map(|&(_, count)| count));
         }
@@ -309,7 +342,19 @@ mod tests {
         assert_eq!(quantile("INTEGER[] '[4, 1, 2]'", "1"), "4.0");
         assert_eq!(quantile("DOUBLE[] '[]'", "0.5"), "NULL");
         assert_eq!(quantile("DOUBLE[] '[1]'", "NULL"), "NULL");
-        assert!(error_of("list_aggr", &["INTEGER[] '[1]'", "'quantile_cont'", "1.5"]).contains("between 0 and 1"));
+        for name in ["'quantile_cont'", "'quantile'"] {
+            assert!(error_of("list_aggr", &["INTEGER[] '[1]'", name, "1.5"]).contains("between 0 and 1"));
+        }
+        let discrete = |list: &str, fraction: &str| shown("list_aggr", &[list, "'quantile'", fraction]);
+        assert_eq!(discrete("INTEGER[] '[5, 3, NULL, 1, 9]'", "0.5"), "3");
+        assert_eq!(discrete("INTEGER[] '[5, 3, NULL, 1, 9]'", "0.51"), "5");
+        assert_eq!(discrete("INTEGER[] '[5, 3, 1, 9]'", "0"), "1");
+        assert_eq!(discrete("VARCHAR[] '[b, a]'", "1"), "b");
+        assert_eq!(discrete("VARCHAR[] '[NULL]'", "1"), "NULL");
+        assert_eq!(shown("list_aggr", &["BOOLEAN[] '[true, false, NULL, true]'", "'countif'"]), "2");
+        assert_eq!(shown("list_aggr", &["BOOLEAN[] '[NULL]'", "'countif'"]), "NULL");
+        assert_eq!(shown("list_aggr", &["VARCHAR[] '[b, NULL]'", "'list'"]), "[b, NULL]");
+        assert_eq!(shown("list_aggr", &["INTEGER[] '[]'", "'array_agg'"]), "NULL");
         assert_eq!(shown("list_aggregate", &["NULL", "'count'"]), "NULL");
         assert_eq!(shown("list_aggregate", &["INTEGER[] '[]'", "'count'"]), "0");
     }

@@ -199,6 +199,15 @@ pub(super) fn median_distance(values: &mut [f64]) -> Option<f64> {
     middle(values)
 }
 
+/// Fails unless a quantile can be there.
+pub(super) fn checked_fraction(fraction: f64) -> Result<f64> {
+    if !(0.0..=1.0).contains(&fraction) {
+        return Err(Error::user(format!("a quantile lies between 0 and 1, not at {fraction}"))
+            .with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE));
+    }
+    Ok(fraction)
+}
+
 /// The value at a fraction of the way through the sorted numbers, interpolated between two of them if necessary.
 pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [list, fraction] = arguments else { return None };
@@ -211,11 +220,7 @@ pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
         let (values, fractions) = (flat.values::<f64>(), fractions.values::<f64>());
         let mut valid = Vec::new();
         call.fixed::<f64, Result<Option<f64>>>(|row| {
-            let fraction = fractions[row];
-            if !(0.0..=1.0).contains(&fraction) {
-                return Err(Error::user(format!("a quantile lies between 0 and 1, not at {fraction}"))
-                    .with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE));
-            }
+            let fraction = checked_fraction(fractions[row])?;
             valid.clear();
             valid.extend(lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| values[at]));
             valid.sort_unstable_by(|a, b| godwit_types::compare_floats(*a, *b));

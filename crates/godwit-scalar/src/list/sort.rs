@@ -10,7 +10,9 @@ use godwit_types::SqlType;
 use super::call::{Call, strict};
 use super::keys::{Keys, Typed, match_keys};
 use super::list_function;
+use super::numbers::checked_fraction;
 use super::types::{Chosen, element_of, is_text, list_as};
+use crate::choose::fits;
 use crate::function::Function;
 use crate::rows::Strings;
 
@@ -104,10 +106,33 @@ fn ordered<K: Typed>(typed: &K, keys: &Keys, range: Range<usize>, direction: Dir
 
 /// Returns the index of the median, the lower one of two.
 pub(super) fn middle(keys: &Keys, range: Range<usize>) -> Option<usize> {
+    at_fraction(keys, range, 0.5)
+}
+
+/// Returns the index of the least element that is not below the given fraction of all, without NULLs.
+fn at_fraction(keys: &Keys, range: Range<usize>, fraction: f64) -> Option<usize> {
     let ascending = Direction { is_descending: false, nulls_first: false };
     let valid = range.clone().filter(|&at| keys.is_valid(at)).count();
-    let middle = valid.checked_sub(1)? / 2;
-    in_order(keys, range, ascending, |places| Some(places[middle] as usize))
+    let place = ((fraction * valid as f64).ceil() as usize).max(1) - 1;
+    (valid > 0).then(|| in_order(keys, range, ascending, |places| places[place] as usize))
+}
+
+/// The element at a fraction of the way through the sorted list.
+pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list, fraction] = arguments else { return None };
+    let element = element_of(list)?;
+    fits(fraction, &SqlType::Double).then_some(())?;
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let keys = call.element_keys(0, &lists)?;
+        let fractions = call.arguments[1].to_flat();
+        let fractions = fractions.values::<f64>();
+        for row in (0..call.rows).filter(|&row| call.is_computed(row)) {
+            checked_fraction(fractions[row])?;
+        }
+        call.element(&lists.elements, |row| at_fraction(&keys, lists.range(row), fractions[row]))
+    };
+    Some(Ok(strict(vec![list_as(list, &element), SqlType::Double], element, compute)))
 }
 
 /// Sorts pairs of index and payload by the indices' keys.

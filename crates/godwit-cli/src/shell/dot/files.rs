@@ -41,7 +41,11 @@ fn redirect(shell: &mut Shell, call: &Call, is_once: bool) -> Outcome {
                 .into());
         }
         "" | "stdout" => None,
-        name => Some(in_home(name.trim_end_matches(';')).display().to_string()),
+        name => {
+            let path = in_home(name.trim_end_matches(';'));
+            shell.connection.check_target(&path)?;
+            Some(path.display().to_string())
+        }
     };
     shell.sink.redirect(target.as_deref(), is_once)
 }
