@@ -231,7 +231,12 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
             false => put(&mut o.records, v.flag()),
         }
     }),
-    option!(["auto_detect"], BOTH, "a flag", "what isn't given is detected anyway", |_, v| { v.flag().map(drop) }),
+    option!(["auto_detect"], BOTH, "a flag", "false: no header; what else isn't given is detected anyway", |o, v| {
+        if !v.flag()? {
+            o.has_header.get_or_insert(false);
+        }
+        Ok(())
+    }),
     option!(["strict_mode"], CSV, "a flag", "records with faulty quotes are errors anyway", |_, v| {
         v.flag().map(drop)
     }),
