@@ -147,6 +147,7 @@ impl Guess {
         (ty, form)
     }
 
+    /// Returns the notation of values as which they are read.
     fn form_of(&self, ty: &SqlType) -> ColumnForm {
         let mut form = ColumnForm { is_hugeint: *ty == SqlType::HugeInt, ..self.form.clone() };
         if *ty == SqlType::TimestampTz && self.given.is_none() {
