@@ -221,6 +221,10 @@ fn files_are_imported_whole_or_not_at_all() {
         .import nowhere.csv w\n.tables\nSELECT count(*) AS n FROM t;",
     );
     assert_eq!((bad.status.code(), text(&bad.stdout).as_str()), (Some(1), "name,kind\nt,table\nn\n2\n"), "{bad:?}");
+    // What is found in a file holds for its new table: the first record is a row, though COPY would take it for the header.
+    fs::write(folder.join("half.csv"), "z,,\nd,e,g\n").unwrap();
+    let half = both(folder, ".import half.csv h\nSELECT count(*) AS n, max(column0) AS z FROM h;");
+    assert_eq!(half, ("n,z\n2,z\n".to_owned(), "2 rows inserted\n".to_owned()));
     both(folder, "COPY (SELECT 9 AS x) TO 'p.parquet';\n.import p.parquet p\n.import p.parquet p\nFROM p;");
 }
 

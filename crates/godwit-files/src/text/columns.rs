@@ -7,10 +7,8 @@ use godwit_types::{SqlType, Value, parse_value};
 use godwit_vector::sql::{sql_type, vector_of_values};
 use godwit_vector::{Bitmap, Flat, StrBuilder, Vector};
 
+use super::options::TextOptions;
 use super::times::{self, DayForm};
-
-/// HUGEINT as stored in columns of files.
-const HUGEINT: SqlType = SqlType::Decimal { precision: 38, scale: 0 };
 
 /// The notation of a column's values; SQL's by default.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,6 +21,8 @@ pub(super) struct ColumnForm {
     /// Separators in numbers.
     pub thousands: Option<u8>,
     pub decimal_separator: Option<u8>,
+    /// True if the column is HUGEINT, which is stored as a DECIMAL(38, 0) is but has larger values.
+    pub is_hugeint: bool,
 }
 
 /// The texts that stand for NULL.
@@ -49,6 +49,17 @@ impl<'a> Nulls<'a> {
 }
 
 impl ColumnForm {
+    /// Returns the notation that the user gives all columns.
+    pub(super) fn of_user(options: &TextOptions) -> Self {
+        Self {
+            date_format: options.date_format.clone(),
+            timestamp_format: options.timestamp_format.clone(),
+            thousands: options.thousands,
+            decimal_separator: options.decimal_separator,
+            ..Self::default()
+        }
+    }
+
     /// Returns true if numbers have other separators than a decimal point.
     pub(super) fn marks_numbers(&self) -> bool {
         self.thousands.is_some() || self.decimal_separator.is_some_and(|mark| mark != b'.')
@@ -67,16 +78,14 @@ impl ColumnForm {
                 Some(Value::Date(date.signed_duration_since(NaiveDate::default()).num_days() as i32))
             }
             (SqlType::Date, Some(form), ..) => times::day(field, form).map(Value::Date),
-            (SqlType::Timestamp | SqlType::TimestampTz, _, _, Some(format)) => {
-                let moment = NaiveDateTime::parse_from_str(text, format);
-                // Without a time of day, it is midnight.
-                let moment =
-                    moment.or_else(|_| Ok(NaiveDate::parse_from_str(text, format)?.and_time(Default::default())));
-                let moment: NaiveDateTime = moment.map_err(|_: chrono::ParseError| ()).ok()?;
-                Some(Value::Timestamp(moment.and_utc().timestamp_micros()))
+            (SqlType::Timestamp, _, _, Some(format)) => moment_of(text, format),
+            // Formats seldom have a zone, so the usual spelling is one as well.
+            (SqlType::TimestampTz, _, _, Some(format)) => {
+                moment_of(text, format).or_else(|| parse_value(text, ty).ok())
             }
             (SqlType::Timestamp | SqlType::TimestampTz, Some(form), ..) => {
-                times::moment(field, form).map(|moment| Value::Timestamp(moment.micros))
+                let moment = times::moment(field, form).map(|moment| Value::Timestamp(moment.micros));
+                moment.or_else(|| if form.is_of_casts() { parse_value(text, ty).ok() } else { None })
             }
             (ty, ..) if ty.is_numeric() => self.number(text, ty),
             _ => parse_value(text, ty).ok(),
@@ -90,12 +99,11 @@ impl ColumnForm {
             let value = i128::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with(['-', '+']))?;
             parse_value(&value.to_string(), ty).ok()
         };
-        let is_whole = ty.is_integer() || *ty == HUGEINT;
         match text.as_bytes() {
             [b'0', b'x' | b'X', ..] => of_radix(&text[2..], 16),
             [b'0', b'b' | b'B', ..] => of_radix(&text[2..], 2),
             // A cast would round.
-            number if is_whole && !number.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+')) => None,
+            number if ty.is_integer() && !number.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+')) => None,
             _ => parse_value(text, ty).ok(),
         }
     }
@@ -119,6 +127,13 @@ impl ColumnForm {
         let has_other_point = point != '.' && text.contains('.') && self.thousands != Some(b'.');
         (!has_other_point).then_some(plain)
     }
+}
+
+/// Returns the timestamp that a text denotes in a format. Without a time of day, it is midnight.
+fn moment_of(text: &str, format: &str) -> Option<Value> {
+    let midnight = || Some(NaiveDate::parse_from_str(text, format).ok()?.and_time(Default::default()));
+    let moment = NaiveDateTime::parse_from_str(text, format).ok().or_else(midnight)?;
+    Some(Value::Timestamp(moment.and_utc().timestamp_micros()))
 }
 
 /// The fields of a column, in sequence.
@@ -157,7 +172,10 @@ impl TextColumn {
             let strings = Flat::Str(self.texts.clone().finish());
             return Ok(Values { vector: Vector::flat(strings, validity), wrong: Vec::new() });
         }
-        let ty = sql_type(data_type).map_err(|_| Error::unsupported(format!("reading {data_type} from text")))?;
+        let ty = match form.is_hugeint {
+            true => SqlType::HugeInt,
+            false => sql_type(data_type).map_err(|_| Error::unsupported(format!("reading {data_type} from text")))?,
+        };
         let mut wrong = Vec::new();
         let mut values = Vec::with_capacity(rows);
         for row in 0..rows {

@@ -43,13 +43,14 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 use godwit_catalog::{CopyOption, TableDefinition, TableStatistics};
 use godwit_common::{Error, Result, without_secrets};
 use godwit_io::Files;
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::{QueryContext, Scan, ScanRequest, Source, Table, TableHandle};
-use godwit_vector::sql::field_of;
+use godwit_types::SqlType;
+use godwit_vector::sql::{arrow_type, field_of, type_of_field};
 use godwit_vector::{ColumnType, RowType};
 
 use crate::hive::{FileColumn, file_columns};
@@ -114,8 +115,8 @@ impl TextTable {
         }
     }
 
-    /// Returns the table in one or more files. `expected` are the columns to read it as: for CSV by position, for JSON
-    /// by name. Without them, they are determined from the beginning of the first file, and the others are read
+    /// Returns the table in one or more files. `expected` are the columns of the table to be filled: for CSV by
+    /// position, for JSON by name. Without them, they are determined from the beginning of the first file, and the others are read
     /// accordingly.
     pub(crate) fn definition(
         with: TextFiles<'_>,
@@ -216,7 +217,17 @@ impl Table for TextTable {
     }
 }
 
-/// Returns a nullable column, with text as views, as carried by plans.
-fn field(name: &str, data_type: &DataType) -> Field {
-    Field::new(name, godwit_catalog::as_view_type(data_type), true)
+/// Returns the column as which the values for a column of a table are read: as text, which is then cast, if only casts
+/// read its type.
+fn read_as(column: &Field, format: Format) -> Result<Field> {
+    let ty = type_of_field(column)?;
+    let ty = match ty.is_nested() && format == Format::Csv {
+        true => SqlType::Varchar,
+        false => ty.for_exchange().unwrap_or(ty),
+    };
+    match ty {
+        // It has values that a column of its Arrow type hasn't.
+        SqlType::HugeInt => field_of(column.name(), &ty, true),
+        ty => Ok(Field::new(column.name(), arrow_type(&ty)?, true)),
+    }
 }

@@ -145,10 +145,10 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     }),
     option!(["all_varchar"], CSV, "a flag", "all columns are text", |o, v| set(&mut o.all_varchar, v.flag())),
     option!(["dateformat", "date_format"], BOTH, "a format", "how dates are written, such as '%d.%m.%Y'", |o, v| {
-        put(&mut o.date_format, v.text().map(str::to_owned))
+        set(&mut o.date_format, time_format(v))
     }),
     option!(["timestampformat", "timestamp_format"], BOTH, "a format", "how timestamps are written", |o, v| {
-        put(&mut o.timestamp_format, v.text().map(str::to_owned))
+        set(&mut o.timestamp_format, time_format(v))
     }),
     option!(["decimal_separator"], CSV, "'.' or ','", "what is before a number's fraction", |o, v| {
         match character(v)? {
@@ -231,7 +231,12 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
             false => put(&mut o.records, v.flag()),
         }
     }),
-    option!(["auto_detect"], BOTH, "a flag", "what isn't given is detected anyway", |_, v| { v.flag().map(drop) }),
+    option!(["auto_detect"], BOTH, "a flag", "false: no header; what else isn't given is detected anyway", |o, v| {
+        if !v.flag()? {
+            o.has_header.get_or_insert(false);
+        }
+        Ok(())
+    }),
     option!(["strict_mode"], CSV, "a flag", "records with faulty quotes are errors anyway", |_, v| {
         v.flag().map(drop)
     }),
@@ -274,6 +279,12 @@ fn set_newline(options: &mut TextOptions, option: &CopyOption) -> Result<()> {
         other => return Err(Error::user(format!("{}: '{other}' is not a line break", option.name))),
     };
     Ok(())
+}
+
+/// A format of dates or timestamps; `auto` for none.
+fn time_format(option: &CopyOption) -> Result<Option<String>> {
+    let format = option.text()?;
+    Ok(Some(format.to_owned()).filter(|format| !format.eq_ignore_ascii_case("auto")))
 }
 
 fn set_columns(options: &mut TextOptions, option: &CopyOption) -> Result<()> {

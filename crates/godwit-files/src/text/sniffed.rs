@@ -109,8 +109,12 @@ impl Found {
             let ty = type_of_field(field)?;
             let template = form.day.map(|day| day.template());
             match &ty {
-                SqlType::Date => date_format = date_format.or(form.date_format.clone()).or(template),
+                SqlType::Date => {
+                    is_usual &= form.date_format.is_none();
+                    date_format = date_format.or(form.date_format.clone()).or(template);
+                }
                 ty if ty.is_timestamp() => {
+                    is_usual &= form.timestamp_format.is_none();
                     let of_day = template.map(|day| format!("{day} %H:%M:%S"));
                     timestamp_format = timestamp_format.or(form.timestamp_format.clone()).or(of_day);
                 }

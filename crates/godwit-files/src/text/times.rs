@@ -37,6 +37,11 @@ impl DayForm {
         all
     };
 
+    /// Returns true if casts read dates of this form, too: `2020-12-31`, `2020/12/31`.
+    pub(super) const fn is_of_casts(&self) -> bool {
+        matches!((self.order, self.separator, self.is_short), (Order::YearMonthDay, b'-' | b'/', false))
+    }
+
     /// Returns the format in strptime's notation.
     pub(super) fn template(&self) -> String {
         let year = if self.is_short { "%y" } else { "%Y" };

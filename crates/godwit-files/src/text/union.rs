@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field};
+use arrow_schema::Field;
 use godwit_common::Result;
 use godwit_io::Files;
 use godwit_memory::BufferManager;
+use godwit_types::SqlType;
+use godwit_vector::sql::{field_of, type_of_field};
 
+use super::Shapes;
 use super::columns::ColumnForm;
 use super::cutter::RecordEnds;
 use super::json::Layout;
@@ -14,7 +17,6 @@ use super::options::TextOptions;
 use super::sample::Sample;
 use super::sniff::{self, Sniffed};
 use super::source::{CsvShape, TextSource};
-use super::{Shapes, field};
 
 /// Returns the columns of all files in order of first appearance, and where each file has them.
 pub(super) fn csv(
@@ -39,13 +41,16 @@ pub(super) fn csv(
         match fields.iter_mut().find(|known| is_same(known, found)) {
             None => fields.push(found.clone()),
             Some(known) if known.data_type() == found.data_type() => {}
-            Some(known) => *known = field(known.name(), &widened(known.data_type(), found.data_type())),
+            Some(known) => *known = widened(known, found)?,
         }
     }
     let shape = |sniffed: Sniffed| {
         let columns =
             fields.iter().map(|column| match sniffed.fields.iter().position(|field| is_same(field, column)) {
-                Some(place) => (Some(place), sniffed.forms[place].clone()),
+                Some(place) => {
+                    let is_hugeint = type_of_field(column).is_ok_and(|ty| ty == SqlType::HugeInt);
+                    (Some(place), ColumnForm { is_hugeint, ..sniffed.forms[place].clone() })
+                }
                 None => (None, ColumnForm::default()),
             });
         let columns = columns.collect();
@@ -59,12 +64,13 @@ fn is_same(a: &Field, b: &Field) -> bool {
     a.name().eq_ignore_ascii_case(b.name())
 }
 
-/// Returns the type of a column whose type differs between files.
-fn widened(a: &DataType, b: &DataType) -> DataType {
-    let is_number = |ty: &DataType| matches!(ty, DataType::Int64 | DataType::Float64 | DataType::Decimal128(..));
-    match is_number(a) && is_number(b) {
-        true if [a, b].contains(&&DataType::Float64) => DataType::Float64,
-        true => DataType::Decimal128(38, 0),
-        false => DataType::Utf8View,
-    }
+/// Returns a column whose type differs between files.
+fn widened(a: &Field, b: &Field) -> Result<Field> {
+    let types = [type_of_field(a)?, type_of_field(b)?];
+    let ty = match types.iter().all(SqlType::is_numeric) {
+        true if types.contains(&SqlType::Double) => SqlType::Double,
+        true => SqlType::HugeInt,
+        false => SqlType::Varchar,
+    };
+    field_of(a.name(), &ty, true)
 }

@@ -8,7 +8,7 @@ pub(crate) use with::writes;
 
 use std::sync::Arc;
 
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{Schema, SchemaRef};
 use godwit_bind::{Binder, BoundWrite, Environment, Generation, TargetColumn, TargetKey, WriteTarget};
 use godwit_catalog::names::{WrittenName, nearest};
 use godwit_catalog::stored::{expression, stored_expression};
@@ -19,10 +19,8 @@ use godwit_catalog::{
 use godwit_common::{Error, Result};
 use godwit_plan::{Plan, Relation, WriteKind};
 use godwit_syntax::ast::{self, Ident};
-use godwit_types::SqlType;
-use godwit_vector::sql::{arrow_type, type_of_field};
+use godwit_vector::sql::type_of_field;
 
-use crate::queries::is_of_format;
 use crate::{ListedRows, Planner, Statement, WriteStatement};
 
 /// A planned change of rows.
@@ -226,10 +224,8 @@ impl Planner {
                     [] => (0..target.schema().fields().len()).filter(|&at| target.is_given(at)).collect(),
                     columns => columns.iter().map(|name| target.position(&name.text)).collect::<Result<_>>()?,
                 };
-                let is_json = is_of_format(path, options, &["json", "jsonl", "ndjson"]);
-                let fields = places.iter().map(|&place| read_as(target.schema().field(place), is_json));
-                let fields = fields.collect::<Result<Vec<_>>>()?;
-                let file = self.resolver.text_table(&[path], options, Some(&Schema::new(fields)))?;
+                let filled: Vec<_> = places.iter().map(|&place| target.schema().field(place).clone()).collect();
+                let file = self.resolver.text_table(&[path], options, Some(&Schema::new(filled)))?;
                 Arc::new(ScannedTable::new(file)?)
             }
         };
@@ -271,17 +267,6 @@ impl Planner {
         let plan = WritePlan { table: target.name.clone(), kind, rows, checks, returning };
         Ok(Statement::Write(WriteStatement::Planned(plan)))
     }
-}
-
-/// Returns the type as which a text file's values of a column are read: types without a text form are read as text,
-/// which is cast.
-fn read_as(column: &Field, is_json: bool) -> Result<Field> {
-    let ty = type_of_field(column)?;
-    let given = match ty.is_nested() && !is_json {
-        true => SqlType::Varchar,
-        false => ty.for_exchange().unwrap_or(ty),
-    };
-    Ok(Field::new(column.name(), arrow_type(&given)?, column.is_nullable()))
 }
 
 /// Self-describing file formats.

@@ -70,7 +70,9 @@ pub(super) fn open(shell: &mut Shell, call: &Call) -> Outcome {
 pub(super) fn import(shell: &mut Shell, call: &Call) -> Outcome<ControlFlow<Stop>> {
     let file = in_home(call.word(0)).display().to_string();
     let (file, table) = (literal(&file), call.word(1));
-    let rows = match is_text(call.word(0)) {
+    // A new table has what was found in the file; what is in COPY for a table that was there could differ.
+    let is_there = shell.connection.execute(&format!("FROM {table} LIMIT 0")).is_ok();
+    let rows = match is_there && is_text(call.word(0)) {
         true => format!("COPY {table} FROM {file}"),
         false => format!("INSERT INTO {table} FROM {file}"),
     };

@@ -2,6 +2,7 @@
 
 use godwit_types::{SqlType, parse_value};
 
+use super::super::columns::ColumnForm;
 use super::super::times::{DayForm, DayParts, MomentClock, time};
 use super::tree::{Node, NodeKind};
 
@@ -26,19 +27,19 @@ pub(super) enum Inferred {
 }
 
 impl Inferred {
-    /// Returns the type of a value.
-    pub(super) fn of(node: &Node<'_>) -> Self {
+    /// Returns the type of a value; `form` has the user's formats.
+    pub(super) fn of(node: &Node<'_>, form: &ColumnForm) -> Self {
         match &node.kind {
             NodeKind::Null => Inferred::Nothing,
             NodeKind::Boolean(_) => Inferred::Boolean,
             NodeKind::Number => number(node.raw),
-            NodeKind::Text(text) => Inferred::Text(text_type(text)),
+            NodeKind::Text(text) => Inferred::Text(text_type(text, form)),
             NodeKind::List(nodes) => {
-                let elements = nodes.iter().fold(Inferred::Nothing, |all, node| all.with(Inferred::of(node)));
+                let elements = nodes.iter().fold(Inferred::Nothing, |all, node| all.with(Inferred::of(node, form)));
                 Inferred::List(Box::new(elements))
             }
             NodeKind::Object(fields) => {
-                let fields = fields.iter().map(|(key, node)| (key.to_string(), Inferred::of(node)));
+                let fields = fields.iter().map(|(key, node)| (key.to_string(), Inferred::of(node, form)));
                 Inferred::Object(fields.collect())
             }
         }
@@ -115,8 +116,15 @@ fn number(text: &str) -> Inferred {
 /// Length of a UUID as text.
 const UUID_BYTES: usize = 36;
 
-fn text_type(text: &str) -> SqlType {
+fn text_type(text: &str, form: &ColumnForm) -> SqlType {
     let bytes = text.as_bytes();
+    let is_in = |format: &Option<String>, ty| format.is_some() && form.value(bytes.trim_ascii(), ty).is_some();
+    if is_in(&form.date_format, &SqlType::Date) {
+        return SqlType::Date;
+    }
+    if is_in(&form.timestamp_format, &SqlType::Timestamp) {
+        return SqlType::Timestamp;
+    }
     if bytes.len() == UUID_BYTES && bytes[8] == b'-' && parse_value(text, &SqlType::Uuid).is_ok() {
         return SqlType::Uuid;
     }
@@ -131,10 +139,11 @@ fn text_type(text: &str) -> SqlType {
         return SqlType::Varchar;
     };
     match (parts.rest, MomentClock::of(parts.rest)) {
-        ([], _) => SqlType::Date,
+        // The user's formats are the only ones of their types.
+        ([], _) if form.date_format.is_none() => SqlType::Date,
         (_, Some(clock)) if clock.has_zone() => SqlType::TimestampTz,
-        (_, Some(_)) => SqlType::Timestamp,
-        (_, None) => SqlType::Varchar,
+        (_, Some(_)) if form.timestamp_format.is_none() => SqlType::Timestamp,
+        _ => SqlType::Varchar,
     }
 }
 
@@ -144,7 +153,7 @@ mod tests {
     use super::*;
 
     fn type_of(values: &[&str]) -> String {
-        let of = |text: &&str| Inferred::of(&read(text, 0).ok().unwrap().0);
+        let of = |text: &&str| Inferred::of(&read(text, 0).ok().unwrap().0, &ColumnForm::default());
         values.iter().map(of).fold(Inferred::Nothing, Inferred::with).sql_type().to_string()
     }
 

@@ -29,8 +29,8 @@ use godwit_vector::sql::{field_of, type_of_field, vector_of_values};
 use super::TextTable;
 use super::columns::ColumnForm;
 use super::cutter::{Cutter, Piece};
-use super::field;
-use super::options::TextOptions;
+use super::options::{Format, TextOptions};
+use super::read_as;
 use super::sample::Sample;
 use infer::Inferred;
 use objects::{Found, Structs};
@@ -79,8 +79,8 @@ pub(super) fn sniff(
         }
     }
     if let Some(schema) = expected {
-        let fields = schema.fields().iter().map(|given| field(given.name(), given.data_type()));
-        return Ok(Sniffed { fields: fields.collect(), records, layout: Layout::Objects });
+        let fields = schema.fields().iter().map(|given| read_as(given, Format::Json)).collect::<Result<_>>()?;
+        return Ok(Sniffed { fields, records, layout: Layout::Objects });
     }
     let whole = |ty| (vec![(WHOLE_COLUMN.to_owned(), ty)], of_values);
     let (columns, layout): (Vec<(String, SqlType)>, Layout) = match (&options.columns, options.records, inferred) {
@@ -176,6 +176,7 @@ fn look_at_all(mut cutter: Cutter, options: &TextOptions, inferred: &mut Inferre
 /// Infers from the values of a text, up to the first flaw; returns their number.
 fn see(text: &str, limit: u64, options: &TextOptions, inferred: &mut Inferred) -> (u64, Option<Flaw>) {
     let (mut at, mut records) = (0, 0);
+    let form = ColumnForm::of_user(options);
     while records < limit && !text[at..].trim_ascii_start().is_empty() {
         let (node, behind) = match tree::read(text, at) {
             Ok(found) => found,
@@ -187,7 +188,7 @@ fn see(text: &str, limit: u64, options: &TextOptions, inferred: &mut Inferred) -
         }
         // Non-objects are errors if all other values are objects.
         if is_object || !(options.ignore_errors && matches!(inferred, Inferred::Object(_))) {
-            *inferred = std::mem::replace(inferred, Inferred::Nothing).with(Inferred::of(&node));
+            *inferred = std::mem::replace(inferred, Inferred::Nothing).with(Inferred::of(&node, &form));
         }
         at = behind;
         records += 1;
@@ -226,11 +227,7 @@ impl Objects {
     /// Creates a reader of `columns` of the table.
     pub(super) fn new(table: &TextTable, columns: &[usize], rows_max: usize) -> Result<Self> {
         let options = &table.options;
-        let form = ColumnForm {
-            date_format: options.date_format.clone(),
-            timestamp_format: options.timestamp_format.clone(),
-            ..ColumnForm::default()
-        };
+        let form = ColumnForm::of_user(options);
         let fields: Vec<FieldRef> = columns.iter().map(|&column| Arc::clone(&table.schema.fields()[column])).collect();
         let is_whole = table.layout != Layout::Objects;
         Self::of_fields(&fields, form, rows_max, is_whole, options.ignore_errors)

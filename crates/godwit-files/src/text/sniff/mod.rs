@@ -13,14 +13,14 @@ use arrow_schema::{Field, Schema};
 use godwit_common::{Error, Result};
 use godwit_io::check_interrupt;
 use godwit_types::SqlType;
-use godwit_vector::sql::{field_of, sql_type};
+use godwit_vector::sql::{field_of, type_of_field};
 
 use super::columns::{ColumnForm, Nulls};
 use super::csv::Records;
 use super::cutter::{Cutter, NOT_UTF8_HINT, Piece};
 use super::dialect::Dialect;
-use super::field;
-use super::options::{TextOptions, Types};
+use super::options::{Format, TextOptions, Types};
+use super::read_as;
 use super::sample::Sample;
 use types::Guess;
 
@@ -76,8 +76,7 @@ pub(super) fn csv(
     }
     let has_header = options.has_header.unwrap_or_else(|| match (&first, expected.is_some() || given.is_some()) {
         (None, _) => false,
-        // A header can't be a row, or names the columns.
-        (Some(first), true) => !fits(first, &guesses, &nulls) || names_columns(first, options, expected),
+        (Some(first), true) => is_header_of_given(first, &names_given(options, expected), &guesses, &nulls),
         (Some(first), false) => is_header(first, &guesses, &nulls, count, options),
     });
     if let Some(first) = first.as_ref().filter(|_| !has_header) {
@@ -86,7 +85,7 @@ pub(super) fn csv(
     }
     let types: Vec<(SqlType, ColumnForm)> = guesses.iter().map(|guess| guess.outcome(options)).collect();
     let fields = match (expected, &options.columns) {
-        (Some(schema), _) => schema.fields().iter().map(|given| field(given.name(), given.data_type())).collect(),
+        (Some(schema), _) => schema.fields().iter().map(|given| read_as(given, Format::Csv)).collect::<Result<_>>()?,
         (None, Some(columns)) => fields_of(columns.iter().map(|(name, ty)| (name.clone(), ty.clone())))?,
         (None, None) => {
             let names = names(first.as_ref().filter(|_| has_header), width, options);
@@ -163,7 +162,7 @@ fn given_types(
     width: usize,
 ) -> Result<Vec<Option<SqlType>>> {
     if let Some(schema) = expected {
-        return schema.fields().iter().map(|field| sql_type(field.data_type()).map(Some)).collect();
+        return schema.fields().iter().map(|field| type_of_field(field).map(Some)).collect();
     }
     if let Some(columns) = &options.columns {
         return Ok(columns.iter().map(|(_, ty)| Some(ty.clone())).collect());
@@ -210,14 +209,26 @@ fn fits(record: &[Vec<u8>], guesses: &[Guess], nulls: &[Vec<u8>]) -> bool {
     record.iter().zip(guesses).all(|(field, guess)| guess.may_be(field, Nulls::of(nulls)))
 }
 
-/// Returns true if a record has the names that the user gives the columns.
-fn names_columns(record: &[Vec<u8>], options: &TextOptions, expected: Option<&Schema>) -> bool {
-    let names: Vec<&str> = match (expected, &options.columns) {
+/// Returns the names that the user or a table gives the columns.
+fn names_given<'a>(options: &'a TextOptions, expected: Option<&'a Schema>) -> Vec<&'a str> {
+    match (expected, &options.columns) {
         (Some(schema), _) => schema.fields().iter().map(|field| field.name().as_str()).collect(),
         (None, columns) => columns.iter().flatten().map(|(name, _)| name.as_str()).collect(),
-    };
-    record.len() == names.len()
-        && record.iter().zip(names).all(|(field, name)| name.as_bytes().eq_ignore_ascii_case(field.trim_ascii()))
+    }
+}
+
+/// Returns true if the first record is a header of columns with given names and types: if it names them, or can't be a
+/// row, or if all are text. In the latter case a missing field before any other name shows a row (DuckDB).
+fn is_header_of_given(first: &[Vec<u8>], names: &[&str], guesses: &[Guess], nulls: &[Vec<u8>]) -> bool {
+    let is_name = |(field, name): &(&Vec<u8>, &&str)| name.as_bytes().eq_ignore_ascii_case(field.trim_ascii());
+    let is_full = first.len() == names.len();
+    match first.iter().zip(names).find(|pair| !is_name(pair)) {
+        None => is_full,
+        Some((field, _)) => {
+            let all_text = guesses.iter().all(Guess::is_given_text);
+            !fits(first, guesses, nulls) || all_text && is_full && !Nulls::of(nulls).has(field)
+        }
+    }
 }
 
 /// Returns true if the first of several records is a header: if it can't be a row, or nothing distinguishes it from

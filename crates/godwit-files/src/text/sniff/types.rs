@@ -47,8 +47,15 @@ const ANY: Kinds = Kinds::MAX;
 const MOMENTS: Kinds = set(&[Kind::Date, Kind::Timestamp, Kind::TimestampTz]);
 const ALL_FORMS: u32 = (1 << DAY_FORMS) - 1;
 
-/// Number of digits of the longest HUGEINT.
-const HUGEINT_DIGITS_MAX: usize = 38;
+/// The forms that casts read.
+const CAST_FORMS: u32 = {
+    let (mut forms, mut at) = (0, 0);
+    while at < DAY_FORMS {
+        forms |= (DayForm::ALL[at].is_of_casts() as u32) << at;
+        at += 1;
+    }
+    forms
+};
 
 /// The knowledge about a column from its values so far.
 #[derive(Clone)]
@@ -79,13 +86,7 @@ fn kinds_among(types: &[SqlType]) -> Kinds {
 
 impl Guess {
     pub(super) fn new(given: Option<SqlType>, options: &TextOptions) -> Self {
-        let form = ColumnForm {
-            day: None,
-            date_format: options.date_format.clone(),
-            timestamp_format: options.timestamp_format.clone(),
-            thousands: options.thousands,
-            decimal_separator: options.decimal_separator,
-        };
+        let form = ColumnForm::of_user(options);
         let kinds = options.type_candidates.as_ref().map_or(ANY, |types| kinds_among(types));
         Self { given, kinds, forms: ALL_FORMS, has_values: false, has_numbers: false, form }
     }
@@ -93,6 +94,13 @@ impl Guess {
     /// Takes a value into account.
     pub(super) fn see(&mut self, field: &[u8], nulls: Nulls<'_>) {
         let field = field.trim_ascii();
+        if let Some(given) = &self.given {
+            // Values that aren't of the type, or of another form than those before, are errors when they are read.
+            if let Some(forms) = self.forms_as(given, field) {
+                self.forms &= forms;
+            }
+            return;
+        }
         if (self.kinds == 0 && self.has_values) || nulls.has(field) {
             return;
         }
@@ -106,6 +114,10 @@ impl Guess {
         }
     }
 
+    pub(super) fn is_given_text(&self) -> bool {
+        self.given == Some(SqlType::Varchar)
+    }
+
     /// Returns true if a value fits the column.
     pub(super) fn may_be(&self, field: &[u8], nulls: Nulls<'_>) -> bool {
         let trimmed = field.trim_ascii();
@@ -113,7 +125,7 @@ impl Guess {
             return true;
         }
         if let Some(given) = &self.given {
-            return *given == SqlType::Varchar || given.is_nested() || self.form.value(trimmed, given).is_some();
+            return self.forms_as(given, trimmed).is_some() || self.form.value(trimmed, given).is_some();
         }
         let (kinds, forms) = self.kinds_of(trimmed);
         let first = self.kinds & self.kinds.wrapping_neg();
@@ -122,23 +134,41 @@ impl Guess {
 
     /// Returns the type and the notation of values.
     pub(super) fn outcome(&self, options: &TextOptions) -> (SqlType, ColumnForm) {
-        let form = |is_moment: bool| {
-            let first = DayForm::ALL.get(self.forms.trailing_zeros() as usize).copied();
-            let day = first.filter(|_| is_moment && self.has_values && self.given.is_none());
-            ColumnForm { day, ..self.form.clone() }
+        let ty = match &self.given {
+            Some(given) => given.clone(),
+            None if options.all_varchar || !self.has_values => SqlType::Varchar,
+            None => match KINDS.iter().find(|(kind, _)| self.kinds & set(&[*kind]) != 0) {
+                Some((Kind::Double, _)) if !self.has_numbers => SqlType::Varchar,
+                Some((_, ty)) => ty.clone(),
+                None => SqlType::Varchar,
+            },
         };
-        if let Some(given) = &self.given {
-            return (given.clone(), form(false));
+        let form = self.form_of(&ty);
+        (ty, form)
+    }
+
+    /// Returns the notation of values as which they are read.
+    fn form_of(&self, ty: &SqlType) -> ColumnForm {
+        let mut form = ColumnForm { is_hugeint: *ty == SqlType::HugeInt, ..self.form.clone() };
+        if *ty == SqlType::TimestampTz && self.given.is_none() {
+            // Values in the user's format would be timestamps without a zone.
+            form.timestamp_format = None;
         }
-        if options.all_varchar || !self.has_values {
-            return (SqlType::Varchar, form(false));
+        let format = if *ty == SqlType::Date { &form.date_format } else { &form.timestamp_format };
+        if moments_of(ty) != 0 && format.is_none() {
+            let first = DayForm::ALL.get(self.forms.trailing_zeros() as usize).copied();
+            // Given types are read as casts do, unless the form is one that casts don't know.
+            form.day = first.filter(|day| self.given.is_none() || !day.is_of_casts());
         }
-        let found = KINDS.iter().find(|(kind, _)| self.kinds & set(&[*kind]) != 0);
-        match found {
-            Some((Kind::Double, _)) if !self.has_numbers => (SqlType::Varchar, form(false)),
-            Some((kind, ty)) => (ty.clone(), form(MOMENTS & set(&[*kind]) != 0)),
-            None => (SqlType::Varchar, form(false)),
-        }
+        form
+    }
+
+    /// Returns the forms that a date or timestamp of a given type may have; `None` if it isn't one, or has another form
+    /// than those so far.
+    fn forms_as(&self, given: &SqlType, field: &[u8]) -> Option<u32> {
+        let wanted = moments_of(given);
+        let (kinds, forms) = if wanted == 0 { (0, 0) } else { self.moment_kinds(field) };
+        (kinds & wanted != 0).then_some(forms)
     }
 
     /// Returns the types that a value may have; for dates and timestamps, also the forms.
@@ -148,13 +178,11 @@ impl Guess {
         if matches!(first, b't' | b'T' | b'f' | b'F' | b'y' | b'Y' | b'n' | b'N') && is_boolean(field) {
             kinds |= set(&[Kind::Boolean]);
         }
-        if let Some(format) = &self.form.date_format
-            && self.form.value(field, &SqlType::Date).is_some()
-        {
-            return (kinds | set(&[Kind::Date]), if format.is_empty() { 0 } else { ALL_FORMS });
+        if self.form.date_format.is_some() && self.form.value(field, &SqlType::Date).is_some() {
+            kinds |= set(&[Kind::Date]);
         }
         if self.form.timestamp_format.is_some() && self.form.value(field, &SqlType::Timestamp).is_some() {
-            return (kinds | set(&[Kind::Timestamp]), ALL_FORMS);
+            kinds |= set(&[Kind::Timestamp]);
         }
         if matches!(first, b'n' | b'N' | b'i' | b'I' | b'-') && is_odd_float(field) {
             return (kinds | set(&[Kind::Double]), ALL_FORMS);
@@ -162,11 +190,13 @@ impl Guess {
         if !(first.is_ascii_digit() || matches!(first, b'-' | b'.') || self.form.marks_numbers()) {
             return (kinds, ALL_FORMS);
         }
-        kinds |= self.number_kinds(field);
-        if kinds == 0 {
-            return self.moment_kinds(field);
+        match self.number_kinds(field) {
+            0 => {
+                let (moments, forms) = self.moment_kinds(field);
+                (kinds | moments, forms)
+            }
+            numbers => (kinds | numbers, ALL_FORMS),
         }
-        (kinds, ALL_FORMS)
     }
 
     fn number_kinds(&self, field: &[u8]) -> Kinds {
@@ -188,7 +218,7 @@ impl Guess {
                 _ if parse::integer(field).is_some() || self.form.value(field, &SqlType::BigInt).is_some() => {
                     set(&[Kind::BigInt, Kind::HugeInt, Kind::Double])
                 }
-                _ if whole <= HUGEINT_DIGITS_MAX => set(&[Kind::HugeInt, Kind::Double]),
+                _ if self.form.value(field, &SqlType::HugeInt).is_some() => set(&[Kind::HugeInt, Kind::Double]),
                 _ => set(&[Kind::Double]),
             };
         }
@@ -204,20 +234,41 @@ impl Guess {
         if is_double { set(&[Kind::Double]) } else { 0 }
     }
 
+    /// Returns what a value is in its own notation. If the user gives a format for its type, this isn't the format, and
+    /// the value is of the next wider type if a cast to that reads it (DuckDB).
     fn moment_kinds(&self, field: &[u8]) -> (Kinds, u32) {
         if time(field).is_some() {
             return (set(&[Kind::Time]), ALL_FORMS);
         }
         let Some(parts) = DayParts::of(field) else { return (0, ALL_FORMS) };
-        let kinds = match (parts.rest, MomentClock::of(parts.rest)) {
+        let mut kinds = match (parts.rest, MomentClock::of(parts.rest)) {
             ([], _) => set(&[Kind::Date]),
             (_, Some(clock)) if clock.has_zone() => set(&[Kind::TimestampTz]),
             (_, Some(_)) => set(&[Kind::Timestamp]),
             (_, None) => 0,
         };
-        let fits = |at: &usize| self.forms & (1 << at) != 0 && parts.day(DayForm::ALL[*at]).is_some();
+        let mut possible = self.forms;
+        for (kind, wider, format) in [
+            (Kind::Date, Kind::Timestamp, &self.form.date_format),
+            (Kind::Timestamp, Kind::TimestampTz, &self.form.timestamp_format),
+        ] {
+            if format.is_some() && kinds == set(&[kind]) {
+                kinds = set(&[wider]);
+                possible &= CAST_FORMS;
+            }
+        }
+        let fits = |at: &usize| possible & (1 << at) != 0 && parts.day(DayForm::ALL[*at]).is_some();
         let forms = (0..DAY_FORMS).filter(fits).fold(0, |forms, at| forms | (1 << at));
         if forms == 0 { (0, ALL_FORMS) } else { (kinds, forms) }
+    }
+}
+
+/// Returns the kinds of values that are read as dates or timestamps of a type, which has a zone or not.
+fn moments_of(ty: &SqlType) -> Kinds {
+    match ty {
+        SqlType::Date => set(&[Kind::Date]),
+        SqlType::Timestamp | SqlType::TimestampTz => set(&[Kind::Timestamp, Kind::TimestampTz]),
+        _ => 0,
     }
 }
 
@@ -234,11 +285,18 @@ fn is_odd_float(field: &[u8]) -> bool {
 mod tests {
     use std::path::Path;
 
+    use godwit_catalog::CopyOption;
+
     use super::*;
 
     fn type_of(fields: &[&str]) -> String {
-        let options = TextOptions::of(Path::new("x.csv"), &[]).unwrap();
-        let mut guess = Guess::new(None, &options);
+        type_with(None, &[], fields)
+    }
+
+    fn type_with(given: Option<SqlType>, options: &[(&str, &str)], fields: &[&str]) -> String {
+        let options: Vec<_> = options.iter().map(|(name, value)| CopyOption::new(*name, *value)).collect();
+        let options = TextOptions::of(Path::new("x.csv"), &options).unwrap();
+        let mut guess = Guess::new(given, &options);
         let nulls = [Vec::new()];
         fields.iter().for_each(|field| guess.see(field.as_bytes(), Nulls::of(&nulls)));
         let (ty, form) = guess.outcome(&options);
@@ -257,7 +315,8 @@ mod tests {
             (&["00.5"], "VARCHAR"),
             (&["9223372036854775807"], "BIGINT"),
             (&["9223372036854775808", "1"], "HUGEINT"),
-            (&["123456789012345678901234567890123456789012"], "DOUBLE"),
+            (&["170141183460469231731687303715884105727"], "HUGEINT"),
+            (&["170141183460469231731687303715884105728"], "DOUBLE"),
             (&["0x1F", "12"], "BIGINT"),
             (&["+1"], "VARCHAR"),
             (&["inf", "nan"], "VARCHAR"),
@@ -277,6 +336,42 @@ mod tests {
             (&["- 5"], "VARCHAR"),
         ] {
             assert_eq!(type_of(fields), expected, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn given_dates_have_forms_that_casts_do_not_know() {
+        for (fields, expected) in [
+            (&["31.12.2020", "", "x"][..], "DATE %d.%m.%Y"),
+            (&["01/02/2020", "12/31/2020"], "DATE %m/%d/%Y"),
+            (&["2020/12/31", "2020-12-31"], "DATE"),
+            (&["20201231", "infinity"], "DATE"),
+            (&["31.12.2020 10:00:00"], "DATE"),
+        ] {
+            assert_eq!(type_with(Some(SqlType::Date), &[], fields), expected, "{fields:?}");
+        }
+        let moment = |fields: &[&str]| type_with(Some(SqlType::Timestamp), &[], fields);
+        assert_eq!(moment(&["31.12.2020 10:00:00"]), "TIMESTAMP %d.%m.%Y");
+        assert_eq!([moment(&["31.12.2020"]), moment(&["2020-12-31"])], ["TIMESTAMP"; 2]);
+    }
+
+    #[test]
+    fn formats_are_for_columns_that_have_them() {
+        let date = [("dateformat", "%d.%m.%Y")];
+        let moment = [("timestampformat", "%d.%m.%Y %H:%M:%S")];
+        let both = [date[0], moment[0]];
+        for (options, fields, expected) in [
+            (&date[..], &["31.12.2020"][..], "DATE"),
+            (&date, &["2020-12-31", "2020-12-31 10:00:00"], "TIMESTAMP %Y-%m-%d"),
+            (&date, &["31.12.2020", "2020-12-31"], "VARCHAR"),
+            (&date, &["12/31/2020"], "VARCHAR"),
+            (&moment, &["31.12.2020 10:00:00"], "TIMESTAMP"),
+            (&moment, &["31.12.2020"], "DATE %d.%m.%Y"),
+            (&moment, &["2020-12-31 10:00:00"], "TIMESTAMP WITH TIME ZONE %Y-%m-%d"),
+            (&both, &["2020-12-31"], "TIMESTAMP WITH TIME ZONE %Y-%m-%d"),
+            (&[("dateformat", "%Y%m%d")], &["20201231", "5"], "BIGINT"),
+        ] {
+            assert_eq!(type_with(None, options, fields), expected, "{options:?} {fields:?}");
         }
     }
 }
