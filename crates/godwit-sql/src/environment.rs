@@ -13,7 +13,7 @@ use godwit_catalog::{
     TableDefinition, TableFunctions, TableResolver, ViewDefinition, paths_of, split_name,
 };
 use godwit_common::{Error, Result, Span};
-use godwit_functions::Registry;
+use godwit_functions::{Listed, ListedKind, Registry};
 use godwit_plan::{FunctionKind, FunctionRegistry, Plan, Relation};
 use godwit_syntax::ast::{self, MacroBody, MacroOverload};
 use godwit_types::{SqlType, TimeZone, Value};
@@ -29,29 +29,38 @@ use crate::types::{bound_type, types_of};
 use crate::views::view_tree;
 use crate::{ReadRows, SessionValues, sequence};
 
-/// Table functions that read files without options, and their formats.
-const FILE_FUNCTIONS: [(&str, &str); 3] =
-    [("read_parquet", "parquet"), ("parquet_scan", "parquet"), ("read_arrow", "arrow")];
+/// Names of table functions that read files, the format, and what the rows are.
+type FileFunction = (&'static [&'static str], &'static str, &'static str);
 
-/// Table functions that read text files, and their formats.
-const TEXT_FUNCTIONS: [(&str, &str); 6] = [
-    ("read_csv", "csv"),
-    ("read_csv_auto", "csv"),
-    ("read_json", "json"),
-    ("read_json_auto", "json"),
-    ("read_ndjson", "json"),
-    ("read_ndjson_auto", "json"),
+/// Those without options.
+const FILE_FUNCTIONS: [FileFunction; 2] = [
+    (&["read_parquet", "parquet_scan"], "parquet", "The rows of Parquet files"),
+    (&["read_arrow"], "arrow", "The rows of Arrow IPC files"),
 ];
+
+/// Those that read text.
+const TEXT_FUNCTIONS: [FileFunction; 3] = [
+    (&["read_csv", "read_csv_auto"], "csv", "The rows of CSV files, whose form is found out unless options say it"),
+    (&["read_json", "read_json_auto"], "json", "The objects of JSON files, or of arrays in them, as rows"),
+    (&["read_ndjson", "read_ndjson_auto"], "json", "The objects of JSON files with one on each line, as rows"),
+];
+
+/// Returns the format that a table function reads.
+fn format_of(functions: &[FileFunction], name: &str) -> Option<&'static str> {
+    functions.iter().find(|(names, ..)| names.contains(&name)).map(|&(_, format, _)| format)
+}
 
 /// Options of text files that take types.
 const TYPE_OPTIONS: [&str; 5] = ["columns", "types", "dtypes", "column_types", "auto_type_candidates"];
 
-/// Lists table functions with their parameters.
-pub(crate) fn table_function_signatures(registered: &TableFunctions) -> impl Iterator<Item = (&'static str, String)> {
-    let files = FILE_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
-    let texts = TEXT_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
-    let macros = built_in_macros::signatures(true);
-    files.chain(texts).chain(macros).chain(registered.signatures())
+/// Lists the table functions.
+pub(crate) fn table_functions(registered: &TableFunctions) -> impl Iterator<Item = Listed> {
+    let file = |(names, _, description): FileFunction| Listed::table(names, "paths, option = value, …", description);
+    let files = FILE_FUNCTIONS.into_iter().chain(TEXT_FUNCTIONS).map(file);
+    let macros = built_in_macros::listed().filter(|listed| listed.kind == ListedKind::Table);
+    let others = registered.described();
+    let others = others.map(|(name, description, function)| Listed::table(&[name], function.arguments(), description));
+    files.chain(macros).chain(others)
 }
 
 /// The names visible to a statement or to the query of a view.
@@ -260,10 +269,10 @@ impl Environment for StatementNames {
     }
 
     fn table_function(&self, name: &str, arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
-        if let Some((_, format)) = FILE_FUNCTIONS.iter().find(|(function, _)| *function == name) {
+        if let Some(format) = format_of(&FILE_FUNCTIONS, name) {
             return Some(self.file_table(name, format, arguments));
         }
-        if let Some((_, format)) = TEXT_FUNCTIONS.iter().find(|(function, _)| *function == name) {
+        if let Some(format) = format_of(&TEXT_FUNCTIONS, name) {
             return Some(self.text_table(name, format, arguments));
         }
         let function = self.table_functions.get(name)?;
@@ -392,7 +401,7 @@ impl Environment for StatementNames {
     }
 
     fn table_function_names(&self) -> Vec<String> {
-        table_function_signatures(&self.table_functions).map(|(name, _)| name.to_owned()).collect()
+        table_functions(&self.table_functions).flat_map(|listed| listed.names).map(str::to_owned).collect()
     }
 }
 
