@@ -70,6 +70,43 @@ CREATE MACRO roundbankers(number, digits) AS round_even(number, digits);
 -- The first value, or NULL if the second is NULL
 --   constant_or_null(1, NULL) → NULL
 CREATE MACRO constant_or_null(value, other) AS CASE WHEN other IS NOT NULL THEN value END;
+-- The number of days of the month that a date or time is in
+--   days_in_month(DATE '2024-02-01') → 29
+CREATE MACRO days_in_month(moment) AS day(last_day(moment));
+-- The instant at which the statement began, less an interval
+--   ago(INTERVAL '1 day') = now() - INTERVAL '1 day' → true
+CREATE MACRO ago(span) AS current_timestamp - CAST(span AS INTERVAL);
+-- The number of rows
+--   count_star() FROM unnest([1, NULL, 3]) AS t(x) → 3
+CREATE MACRO count_star() AS count(*);
+-- The MD5 digest as a number whose lowest byte comes first in the digest
+--   md5_number('a') → 129134844867590561315626153795017621772
+CREATE MACRO md5_number(value) AS
+    CAST('0x' || regexp_replace(reverse(md5(value)), '(.)(.)', '\\2\\1', 'g') AS UHUGEINT);
+-- The last half of the MD5 digest as a number: the higher 64 bits of md5_number
+--   md5_number_lower('a') → 7000413967451013937
+CREATE MACRO md5_number_lower(value) AS
+    CAST('0x' || regexp_replace(reverse(md5(value)[17:]), '(.)(.)', '\\2\\1', 'g') AS UBIGINT);
+-- The first half of the MD5 digest as a number: the lower 64 bits of md5_number
+--   md5_number_upper('a') → 12157170054180749580
+CREATE MACRO md5_number_upper(value) AS
+    CAST('0x' || regexp_replace(reverse(md5(value)[:16]), '(.)(.)', '\\2\\1', 'g') AS UBIGINT);
+-- The bytes of binary digits
+--   unbin('0110000101100010') → \\x6162
+CREATE MACRO unbin(digits) AS
+    CASE length(digits) WHEN 0 THEN ''::BLOB ELSE CAST(CAST(nullif(CAST(digits AS VARCHAR), '') AS BIT) AS BLOB) END;
+-- The bytes of binary digits
+CREATE MACRO from_binary(digits) AS unbin(digits);
+-- A row for each element of a JSON array
+--   json_array_elements('[1, \"a\", null]') → 1, \"a\", null
+CREATE MACRO json_array_elements(document) AS unnest(CASE json_type(document) WHEN 'ARRAY'
+    THEN json_extract(document, '$[*]') ELSE CAST(CAST(document AS JSON) AS JSON[]) END);
+-- A row for each element of a JSON array, as text
+--   json_array_elements_text('[1, \"a\", null]') → 1, a, NULL
+CREATE MACRO json_array_elements_text(document) AS unnest(CAST(CAST(document AS JSON) AS VARCHAR[]));
+-- A row for each key of a JSON object
+--   json_object_keys('{\"a\": 1, \"b\": 2}') → a, b
+CREATE MACRO json_object_keys(document) AS unnest(json_keys(document));
 -- Whether the text matches a pattern of LIKE with an escape character
 --   like_escape('a%c', 'a$%c', '$') → true
 CREATE MACRO like_escape(value, pattern, escape) AS value LIKE pattern ESCAPE escape;
