@@ -29,6 +29,9 @@ SHOWN_MAX = 6
 QUICK_CALLS = 8
 QUICK_SHARE = 0.25
 
+# Lambdas aren't values that calls could be made of.
+SCALAR = "SELECT name, signature, description, example FROM godwit_functions() WHERE kind = 'scalar' AND signature NOT LIKE '%-> …%'"
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -41,7 +44,7 @@ def main() -> int:
     arguments = parser.parse_args()
     check_reasons(Path(__file__).parents[2] / "docs/sql.md")
 
-    _, listed = Godwit(arguments.godwit).query("SELECT name, signature, description, example FROM godwit_functions() WHERE example <> ''")
+    _, listed = Godwit(arguments.godwit).query(SCALAR)
     forms = forms_of_functions([dict(zip(("name", "signature", "description", "example"), row, strict=True)) for row in listed])
     forms = [form for form in forms if re.search(arguments.only, form.name)]
     rng = random.Random(arguments.seed)

@@ -40,30 +40,25 @@ pub trait TableFunction: Send + Sync {
     }
 }
 
-/// Table functions by name.
+/// Table functions by name, each with a description of its rows.
 #[derive(Default, Clone)]
-pub struct TableFunctions(BTreeMap<&'static str, Arc<dyn TableFunction>>);
+pub struct TableFunctions(BTreeMap<&'static str, (&'static str, Arc<dyn TableFunction>)>);
 
 impl TableFunctions {
-    /// Adds a function under a name in lower case.
+    /// Adds a function under a name in lower case, and what its rows are, in a sentence without a subject.
     #[must_use]
-    pub fn with(mut self, name: &'static str, function: Arc<dyn TableFunction>) -> Self {
-        self.0.insert(name, function);
+    pub fn with(mut self, name: &'static str, description: &'static str, function: Arc<dyn TableFunction>) -> Self {
+        self.0.insert(name, (description, function));
         self
     }
 
-    /// The names, in order.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.0.keys().copied()
-    }
-
-    /// Names and arguments, for display.
-    pub fn signatures(&self) -> impl Iterator<Item = (&'static str, String)> {
-        self.0.iter().map(|(&name, function)| (name, format!("{name}({})", function.arguments())))
+    /// The names and descriptions, in order.
+    pub fn described(&self) -> impl Iterator<Item = (&'static str, &'static str, &dyn TableFunction)> {
+        self.0.iter().map(|(&name, (description, function))| (name, *description, &**function))
     }
 
     /// The function of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn TableFunction>> {
-        self.0.get(name)
+        self.0.get(name).map(|(_, function)| function)
     }
 }

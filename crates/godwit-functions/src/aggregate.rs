@@ -13,7 +13,9 @@ use godwit_plan::{AggregateFunction, AggregateMatch, ArgumentType, NoFunction};
 use godwit_types::{SqlType, Value};
 
 use crate::arguments::{any_type, no_match};
+use crate::documented::{self, Documented, function};
 use crate::implementation::AggregateImplementation;
+use crate::listed::{Listed, ListedKind};
 
 /// Additional digits of a sum of decimals.
 const SUM_DIGITS: u8 = 10;
@@ -55,63 +57,176 @@ enum Form {
     Text,
 }
 
-/// (name, other names, form).
-type Function = (&'static str, &'static [&'static str], Form);
+type Function = Documented<Form>;
 
 const FUNCTIONS: &[Function] = &[
-    ("count", &[], Form::Count),
-    ("approx_count_distinct", &["approx_distinct"], Form::Count),
-    ("sum", &[], Form::Sum),
-    ("fsum", &["sumkahan", "kahan_sum"], Form::Doubles(1)),
-    ("avg", &["mean", "favg"], Form::Mean),
-    ("product", &[], Form::Doubles(1)),
-    ("min", &[], Form::Pick(1)),
-    ("max", &[], Form::Pick(1)),
+    function(&["count"], Form::Count, "The number of rows, or of those in which the value isn't NULL")
+        .example("count(x) FROM unnest([1, NULL, 3]) AS t(x)", "2"),
+    function(
+        &["approx_count_distinct", "approx_distinct"],
+        Form::Count,
+        "About the number of different values that aren't NULL",
+    )
+    .example("approx_count_distinct(x) FROM unnest([1, 2, 2]) AS t(x)", "2"),
+    function(&["sum"], Form::Sum, "The sum of the numbers or intervals; the number of those that are TRUE")
+        .example("sum(x) FROM unnest([1, 2, 4]) AS t(x)", "7"),
+    function(&["fsum", "sumkahan", "kahan_sum"], Form::Doubles(1), "The sum of the numbers as DOUBLE")
+        .example("fsum(x) FROM unnest([1, 2, 4]) AS t(x)", "7.0"),
+    function(&["avg", "mean", "favg"], Form::Mean, "The mean of the numbers, intervals or times")
+        .example("avg(x) FROM unnest([1, 2, 6]) AS t(x)", "3.0"),
+    function(&["product"], Form::Doubles(1), "The product of the numbers")
+        .example("product(x) FROM unnest([2, 3, 4]) AS t(x)", "24.0"),
+    function(&["min"], Form::Pick(1), "The least value").example("min(x) FROM unnest([3, 1, 2]) AS t(x)", "1"),
+    function(&["max"], Form::Pick(1), "The greatest value").example("max(x) FROM unnest([3, 1, 2]) AS t(x)", "3"),
     // The names in plans of `min`, `max`, `arg_min` and `arg_max` with a number after their arguments.
-    ("min_n", &[], Form::PickMany(1)),
-    ("max_n", &[], Form::PickMany(1)),
-    ("arg_min_n", &[], Form::PickMany(2)),
-    ("arg_max_n", &[], Form::PickMany(2)),
-    ("arg_min", &["argmin", "min_by"], Form::Pick(2)),
-    ("arg_max", &["argmax", "max_by"], Form::Pick(2)),
-    ("any_value", &[], Form::Pick(1)),
-    ("first_value", &["first", "arbitrary"], Form::Pick(1)),
-    ("last_value", &["last"], Form::Pick(1)),
-    ("mode", &[], Form::Pick(1)),
-    ("bool_and", &["every"], Form::Truth),
-    ("bool_or", &[], Form::Truth),
-    ("bit_and", &[], Form::Bits),
-    ("bit_or", &[], Form::Bits),
-    ("bit_xor", &[], Form::Bits),
-    ("var_samp", &["var", "variance", "var_sample"], Form::Doubles(1)),
-    ("var_pop", &["var_population"], Form::Doubles(1)),
-    ("stddev", &["stddev_samp"], Form::Doubles(1)),
-    ("stddev_pop", &[], Form::Doubles(1)),
-    ("sem", &[], Form::Doubles(1)),
-    ("skewness", &[], Form::Doubles(1)),
-    ("kurtosis", &[], Form::Doubles(1)),
-    ("kurtosis_pop", &[], Form::Doubles(1)),
-    ("corr", &[], Form::Doubles(2)),
-    ("covar_samp", &["covar"], Form::Doubles(2)),
-    ("covar_pop", &[], Form::Doubles(2)),
-    ("regr_count", &[], Form::CountOfPairs),
-    ("regr_avgx", &[], Form::Doubles(2)),
-    ("regr_avgy", &[], Form::Doubles(2)),
-    ("regr_sxx", &[], Form::Doubles(2)),
-    ("regr_syy", &[], Form::Doubles(2)),
-    ("regr_sxy", &[], Form::Doubles(2)),
-    ("regr_slope", &[], Form::Doubles(2)),
-    ("regr_intercept", &[], Form::Doubles(2)),
-    ("regr_r2", &[], Form::Doubles(2)),
-    ("median", &[], Form::Between),
-    ("mad", &[], Form::Doubles(1)),
-    ("quantile_cont", &["percentile_cont"], Form::BetweenAt),
-    ("quantile_disc", &["quantile", "percentile_disc"], Form::PickAt),
-    ("approx_quantile", &[], Form::PickAt),
-    ("array_agg", &["list"], Form::List),
-    ("string_agg", &["group_concat", "listagg"], Form::Text),
-    ("histogram", &[], Form::Histogram),
-    ("entropy", &[], Form::Entropy),
+    function(&["min_n"], Form::PickMany(1), "The list of the least values, as many as the number says")
+        .example("min(x, 2) FROM unnest([3, 1, 2]) AS t(x)", "[1, 2]"),
+    function(&["max_n"], Form::PickMany(1), "The list of the greatest values, as many as the number says")
+        .example("max(x, 2) FROM unnest([3, 1, 2]) AS t(x)", "[3, 2]"),
+    function(
+        &["arg_min_n"],
+        Form::PickMany(2),
+        "The list of first values in the rows with the least second values, as many as the number says",
+    )
+    .example("arg_min(x, y, 2) FROM (VALUES ('a', 3), ('b', 1), ('c', 2)) AS t(x, y)", "[b, c]"),
+    function(
+        &["arg_max_n"],
+        Form::PickMany(2),
+        "The list of first values in the rows with the greatest second values, as many as the number says",
+    )
+    .example("arg_max(x, y, 2) FROM (VALUES ('a', 3), ('b', 1), ('c', 2)) AS t(x, y)", "[a, c]"),
+    function(&["arg_min", "argmin", "min_by"], Form::Pick(2), "The first value in the row with the least second value")
+        .example("arg_min(x, y) FROM (VALUES ('a', 3), ('b', 1)) AS t(x, y)", "b"),
+    function(
+        &["arg_max", "argmax", "max_by"],
+        Form::Pick(2),
+        "The first value in the row with the greatest second value",
+    )
+    .example("arg_max(x, y) FROM (VALUES ('a', 3), ('b', 1)) AS t(x, y)", "a"),
+    function(&["any_value"], Form::Pick(1), "The first value that isn't NULL")
+        .example("any_value(x) FROM unnest([NULL, 1, 2]) AS t(x)", "1"),
+    function(
+        &["first_value", "first", "arbitrary"],
+        Form::Pick(1),
+        "The value of the first row; with OVER, of the frame",
+    )
+    .example("first(x ORDER BY x DESC) FROM unnest([1, 2, 4]) AS t(x)", "4"),
+    function(&["last_value", "last"], Form::Pick(1), "The value of the last row; with OVER, of the frame")
+        .example("last(x ORDER BY x DESC) FROM unnest([1, 2, 4]) AS t(x)", "1"),
+    function(&["mode"], Form::Pick(1), "The most frequent value; of several, the one that comes first")
+        .example("mode(x) FROM unnest([1, 2, 2]) AS t(x)", "2"),
+    function(&["bool_and", "every"], Form::Truth, "Whether all of the values are TRUE")
+        .example("bool_and(x > 1) FROM unnest([1, 2, 4]) AS t(x)", "false"),
+    function(&["bool_or"], Form::Truth, "Whether one of the values is TRUE")
+        .example("bool_or(x > 1) FROM unnest([1, 2, 4]) AS t(x)", "true"),
+    function(&["bit_and"], Form::Bits, "The bits that are set in all of the integers")
+        .example("bit_and(x) FROM unnest([6, 3]) AS t(x)", "2"),
+    function(&["bit_or"], Form::Bits, "The bits that are set in one of the integers")
+        .example("bit_or(x) FROM unnest([6, 3]) AS t(x)", "7"),
+    function(&["bit_xor"], Form::Bits, "The bits that are set in an odd number of the integers")
+        .example("bit_xor(x) FROM unnest([6, 3]) AS t(x)", "5"),
+    function(
+        &["var_samp", "var", "variance", "var_sample"],
+        Form::Doubles(1),
+        "The variance of the numbers as a sample: NULL for less than two",
+    )
+    .example("var_samp(x) FROM unnest([1, 2, 6]) AS t(x)", "7.0"),
+    function(&["var_pop", "var_population"], Form::Doubles(1), "The variance of the numbers as the population")
+        .example("var_pop(x) FROM unnest([1, 5]) AS t(x)", "4.0"),
+    function(
+        &["stddev", "stddev_samp"],
+        Form::Doubles(1),
+        "The standard deviation of the numbers as a sample: NULL for less than two",
+    )
+    .example("stddev(x) FROM unnest([1, 2, 3]) AS t(x)", "1.0"),
+    function(&["stddev_pop"], Form::Doubles(1), "The standard deviation of the numbers as the population")
+        .example("stddev_pop(x) FROM unnest([1, 5]) AS t(x)", "2.0"),
+    function(&["sem"], Form::Doubles(1), "The standard error of the mean")
+        .example("sem(x) FROM unnest([1, 3, 1, 3]) AS t(x)", "0.5"),
+    function(
+        &["skewness"],
+        Form::Doubles(1),
+        "How much the numbers lean to one side of their mean: NULL for less than three",
+    )
+    .example("skewness(x) FROM unnest([1, 2, 3]) AS t(x)", "0.0"),
+    function(
+        &["kurtosis"],
+        Form::Doubles(1),
+        "The excess kurtosis of the numbers as a sample: NULL for less than four",
+    )
+    .example("round(kurtosis(x), 6) FROM unnest([1, 2, 3, 4]) AS t(x)", "-1.2"),
+    function(&["kurtosis_pop"], Form::Doubles(1), "The excess kurtosis of the numbers as the population")
+        .example("kurtosis_pop(x) FROM unnest([1, 2, 1, 2]) AS t(x)", "-2.0"),
+    function(&["corr"], Form::Doubles(2), "The correlation of the pairs, from -1 to 1")
+        .example("corr(y, x) FROM (VALUES (1, 2), (2, 4), (3, 6)) AS t(y, x)", "1.0"),
+    function(
+        &["covar_samp", "covar"],
+        Form::Doubles(2),
+        "The covariance of the pairs as a sample: NULL for less than two",
+    )
+    .example("covar_samp(y, x) FROM (VALUES (1, 2), (2, 4), (3, 6)) AS t(y, x)", "2.0"),
+    function(&["covar_pop"], Form::Doubles(2), "The covariance of the pairs as the population")
+        .example("covar_pop(y, x) FROM (VALUES (1, 2), (3, 6)) AS t(y, x)", "2.0"),
+    function(&["regr_count"], Form::CountOfPairs, "The number of pairs without NULL")
+        .example("regr_count(y, x) FROM (VALUES (1, 2), (2, NULL)) AS t(y, x)", "1"),
+    function(&["regr_avgx"], Form::Doubles(2), "The mean of the second numbers of pairs without NULL")
+        .example("regr_avgx(y, x) FROM (VALUES (1, 2), (3, 6)) AS t(y, x)", "4.0"),
+    function(&["regr_avgy"], Form::Doubles(2), "The mean of the first numbers of pairs without NULL")
+        .example("regr_avgy(y, x) FROM (VALUES (1, 2), (3, 6)) AS t(y, x)", "2.0"),
+    function(&["regr_sxx"], Form::Doubles(2), "The sum of the squared distances of the second numbers from their mean")
+        .example("regr_sxx(y, x) FROM (VALUES (1, 2), (3, 6)) AS t(y, x)", "8.0"),
+    function(&["regr_syy"], Form::Doubles(2), "The sum of the squared distances of the first numbers from their mean")
+        .example("regr_syy(y, x) FROM (VALUES (1, 2), (3, 6)) AS t(y, x)", "2.0"),
+    function(&["regr_sxy"], Form::Doubles(2), "The sum of the products of both numbers' distances from their means")
+        .example("regr_sxy(y, x) FROM (VALUES (1, 2), (3, 6)) AS t(y, x)", "4.0"),
+    function(&["regr_slope"], Form::Doubles(2), "The slope of the line through points that fits best: first y, then x")
+        .example("regr_slope(y, x) FROM (VALUES (3, 1), (5, 2)) AS t(y, x)", "2.0"),
+    function(
+        &["regr_intercept"],
+        Form::Doubles(2),
+        "Where the line through points that fits best is at x = 0: first y, then x",
+    )
+    .example("regr_intercept(y, x) FROM (VALUES (3, 1), (5, 2)) AS t(y, x)", "1.0"),
+    function(
+        &["regr_r2"],
+        Form::Doubles(2),
+        "The square of the correlation: how well a line fits the pairs, from 0 to 1",
+    )
+    .example("regr_r2(y, x) FROM (VALUES (3, 1), (5, 2)) AS t(y, x)", "1.0"),
+    function(&["median"], Form::Between, "The value in the middle, or between the two there")
+        .example("median(x) FROM unnest([1, 2, 6, 8]) AS t(x)", "4.0"),
+    function(&["mad"], Form::Doubles(1), "The median of the distances from the median")
+        .example("mad(x) FROM unnest([1, 2, 6]) AS t(x)", "1.0"),
+    function(
+        &["quantile_cont", "percentile_cont"],
+        Form::BetweenAt,
+        "The value at a fraction of the way through the ordered values, or between two; of fractions, a list",
+    )
+    .example("quantile_cont(x, 0.25) FROM unnest([1, 2, 6]) AS t(x)", "1.5"),
+    function(
+        &["quantile_disc", "quantile", "percentile_disc"],
+        Form::PickAt,
+        "The value at a fraction of the way through the ordered values, one of them; of fractions, a list",
+    )
+    .example("quantile_disc(x, 0.5) FROM unnest([1, 2, 6]) AS t(x)", "2"),
+    function(
+        &["approx_quantile"],
+        Form::PickAt,
+        "About the value at a fraction of the way through the ordered values; of fractions, a list",
+    )
+    .example("approx_quantile(x, 0.5) FROM unnest([1, 2, 6]) AS t(x)", "2"),
+    function(&["array_agg", "list"], Form::List, "The list of all values, NULL included")
+        .example("array_agg(x ORDER BY x) FROM unnest([3, 1, 2]) AS t(x)", "[1, 2, 3]"),
+    function(
+        &["string_agg", "group_concat", "listagg"],
+        Form::Text,
+        "The texts that aren't NULL, one after the other, with a text between them, a comma if none is said",
+    )
+    .example("string_agg(x, '-' ORDER BY x) FROM unnest(['b', 'a']) AS t(x)", "a-b"),
+    function(&["histogram"], Form::Histogram, "A map from each value to how often it occurs")
+        .example("histogram(x) FROM unnest([1, 2, 2]) AS t(x)", "{1=1, 2=2}"),
+    function(&["entropy"], Form::Entropy, "The entropy of the values in bits: how much one of them tells on average")
+        .example("entropy(x) FROM unnest([1, 2, 2, 1]) AS t(x)", "1.0"),
 ];
 
 /// Functions for which repeated rows don't matter.
@@ -133,21 +248,23 @@ const DEPEND_ON_ORDER: &[&str] = &[
 ];
 
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().flat_map(|(name, aliases, _)| [*name].into_iter().chain(aliases.iter().copied()))
+    documented::names(FUNCTIONS)
 }
 
-/// Each name with each of its signatures.
-pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
-    FUNCTIONS.iter().flat_map(|&(name, aliases, form)| {
-        // Plans and users have different names for these.
-        let name = if matches!(form, Form::PickMany(_)) { name.trim_end_matches("_n") } else { name };
-        let names = [name].into_iter().chain(aliases.iter().copied());
-        names.flat_map(move |name| form.signatures(name).into_iter().map(move |signature| (name, signature)))
+pub(crate) fn listed() -> impl Iterator<Item = Listed> {
+    FUNCTIONS.iter().map(|function| {
+        let mut listed = Listed::of(function, ListedKind::Aggregate, "Aggregates", Vec::new());
+        if matches!(function.form, Form::PickMany(_)) {
+            // Plans and users have different names for these.
+            listed.names[0] = listed.names[0].trim_end_matches("_n");
+        }
+        listed.signatures = function.form.signatures(listed.names[0]);
+        listed
     })
 }
 
 fn find(name: &str) -> Option<&'static Function> {
-    FUNCTIONS.iter().find(|(known, aliases, _)| *known == name || aliases.contains(&name))
+    documented::find(FUNCTIONS, name)
 }
 
 pub(crate) fn is_known(name: &str) -> bool {
@@ -159,13 +276,14 @@ pub(crate) fn resolve(
     arguments: &[ArgumentType<'_>],
     order_by: &[ArgumentType<'_>],
 ) -> Result<AggregateMatch, NoFunction> {
-    let &(mut name, _, mut form) = find(name).ok_or(NoFunction::UnknownName)?;
-    if let Form::Pick(values) = form
+    let mut found = find(name).ok_or(NoFunction::UnknownName)?;
+    if let Form::Pick(values) = found.form
         && arguments.len() == values + 1
-        && let Some(&(of_many, _, many)) = find(&format!("{name}_n"))
+        && let Some(of_many) = find(&format!("{}_n", found.names[0]))
     {
-        (name, form) = (of_many, many);
+        found = of_many;
     }
+    let (name, form) = (found.names[0], found.form);
     let takes_key = form.wants_key(name, arguments.len()) && order_by.len() == 1;
     let all: Vec<ArgumentType<'_>> = order_by.iter().filter(|_| takes_key).chain(arguments).copied().collect();
     let (mut argument_types, ty) = form.types(&all).ok_or_else(|| no_match(&form.signatures(name)))?;

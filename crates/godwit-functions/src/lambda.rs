@@ -7,41 +7,52 @@ use std::sync::Arc;
 
 use godwit_common::SqlState;
 use godwit_plan::{ArgumentType, NoFunction, ScalarFunction, ScalarMatch, Volatility};
+use godwit_scalar::Category;
 use godwit_types::SqlType;
 
 use crate::arguments::{any_type, fits, settled};
+use crate::documented::{self, Documented, function};
 use crate::implementation::{LambdaForm, ScalarImplementation};
+use crate::listed::{Listed, ListedKind};
 
-/// (name, use of the lambda's results).
-const FUNCTIONS: &[(&str, LambdaForm)] = &[
-    ("list_transform", LambdaForm::Transform),
-    ("array_transform", LambdaForm::Transform),
-    ("list_apply", LambdaForm::Transform),
-    ("array_apply", LambdaForm::Transform),
-    ("apply", LambdaForm::Transform),
-    ("list_filter", LambdaForm::Filter),
-    ("array_filter", LambdaForm::Filter),
-    ("filter", LambdaForm::Filter),
-    ("list_reduce", LambdaForm::Reduce),
-    ("array_reduce", LambdaForm::Reduce),
-    ("reduce", LambdaForm::Reduce),
+/// Functions, and how they use the lambda's results.
+const FUNCTIONS: &[Documented<LambdaForm>] = &[
+    function(
+        &["list_transform", "array_transform", "list_apply", "array_apply", "apply"],
+        LambdaForm::Transform,
+        "The list of what the lambda gives for each element",
+    )
+    .example("list_transform([1, 2, 3], x -> x * 10)", "[10, 20, 30]"),
+    function(
+        &["list_filter", "array_filter", "filter"],
+        LambdaForm::Filter,
+        "The elements for which the lambda gives TRUE",
+    )
+    .example("list_filter([1, 2, 3], x -> x > 1)", "[2, 3]"),
+    function(
+        &["list_reduce", "array_reduce", "reduce"],
+        LambdaForm::Reduce,
+        "What the lambda makes of all elements, one after the other, beginning with the first or an initial value",
+    )
+    .example("list_reduce([1, 2, 3], (so_far, x) -> so_far + x, 100)", "106"),
 ];
 
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().map(|(name, _)| *name)
+    documented::names(FUNCTIONS)
 }
 
 fn form_of(name: &str) -> Option<LambdaForm> {
-    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, form)| form)
+    documented::find(FUNCTIONS, name).map(|function| function.form)
 }
 
 pub(crate) fn is_known(name: &str) -> bool {
     form_of(name).is_some()
 }
 
-/// Each function with each of its signatures.
-pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
-    names().flat_map(|name| signatures_of(name).into_iter().map(move |signature| (name, signature)))
+pub(crate) fn listed() -> impl Iterator<Item = Listed> {
+    FUNCTIONS.iter().map(|function| {
+        Listed::of(function, ListedKind::Scalar, Category::List.title(), signatures_of(function.names[0]))
+    })
 }
 
 fn signatures_of(name: &str) -> Vec<String> {

@@ -8,7 +8,8 @@
 //!    ├─ rows.rs, lambda.rs             functions of a session, row by row; functions that take lambdas
 //!    ├─ aggregate.rs                   AggregateImplementation: the executor computes aggregates by their names
 //!    ├─ window.rs                      nothing: likewise
-//!    ├─ listed.rs                      names and signatures, for lists of functions
+//!    ├─ documented.rs                  entries of these tables: names, description, example
+//!    ├─ listed.rs                      all functions with what documents them, for lists of functions
 //!    └─ evaluate.rs                    calls with constants                                       (for the optimizer)
 //! ```
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@
 mod aggregate;
 mod arguments;
 mod clock;
+mod documented;
 mod evaluate;
 mod implementation;
 mod kernel;

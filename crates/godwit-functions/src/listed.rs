@@ -1,8 +1,11 @@
-//! The functions outside the registry of scalar kernels, for listings of functions.
+//! The functions of the registry with what documents them, for listings of functions.
 
+use godwit_plan::Volatility;
+
+use crate::documented::Documented;
 use crate::{aggregate, clock, lambda, rows, window};
 
-/// The rows from which a function computes its value.
+/// What a function computes its value from, or what it is instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedKind {
     /// One row.
@@ -11,29 +14,97 @@ pub enum ListedKind {
     Aggregate,
     /// The rows of a window.
     Window,
+    /// It is a table.
+    Table,
+    /// An expression over other functions.
+    Macro,
 }
 
-/// A signature of a function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+impl ListedKind {
     /// Its name.
-    pub name: &'static str,
-    /// The rows from which it computes its value.
-    pub kind: ListedKind,
-    /// Name and arguments.
-    pub signature: String,
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Aggregate => "aggregate",
+            Self::Window => "window",
+            Self::Table => "table",
+            Self::Macro => "macro",
+        }
+    }
 }
 
-/// Returns aggregates, window functions, functions with lambdas, and those of the current time.
+/// A function.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// Its names; the first is the one that is documented.
+    pub names: Vec<&'static str>,
+    /// What it computes its value from.
+    pub kind: ListedKind,
+    /// Its subject: a section of the documentation.
+    pub category: &'static str,
+    /// The ways to call it, under its first name.
+    pub signatures: Vec<String>,
+    /// Its result, in a sentence without a subject.
+    pub description: &'static str,
+    /// What may follow SELECT, and the result as text: of several rows, with commas between them.
+    pub examples: Vec<(&'static str, &'static str)>,
+    /// How often a call has to be evaluated, if it has a value.
+    pub volatility: Option<Volatility>,
+}
+
+impl Listed {
+    /// Lists a function that gives the same result for the same arguments.
+    pub(crate) fn of<F>(
+        function: &Documented<F>,
+        kind: ListedKind,
+        category: &'static str,
+        signatures: Vec<String>,
+    ) -> Self {
+        Self {
+            names: function.names.to_vec(),
+            kind,
+            category,
+            signatures,
+            description: function.description,
+            examples: vec![function.example],
+            volatility: Some(Volatility::Immutable),
+        }
+    }
+
+    /// Lists a table function.
+    pub fn table(names: &[&'static str], arguments: &str, description: &'static str) -> Self {
+        Self {
+            names: names.to_vec(),
+            kind: ListedKind::Table,
+            category: "Tables",
+            signatures: vec![format!("{}({arguments})", names[0])],
+            description,
+            examples: Vec::new(),
+            volatility: None,
+        }
+    }
+
+    /// Returns the ways to call it under one of its names.
+    pub fn signatures_of(&self, name: &str) -> Vec<String> {
+        let renamed = |signature: &String| match signature.strip_prefix(self.names[0]) {
+            Some(rest) => format!("{name}{rest}"),
+            None => signature.clone(),
+        };
+        self.signatures.iter().map(renamed).collect()
+    }
+}
+
+/// Returns all functions that have values.
 pub fn listed_functions() -> Vec<Listed> {
-    let aggregates = aggregate::signatures().map(|(name, signature)| (name, ListedKind::Aggregate, signature));
-    let windows = window::signatures().map(|(name, signature)| (name, ListedKind::Window, signature));
-    let lambdas = lambda::signatures().map(|(name, signature)| (name, ListedKind::Scalar, signature));
-    let clocks = clock::names().map(|name| (name, ListedKind::Scalar, format!("{name}()")));
-    let rows = rows::BUILT_IN.iter().map(|function| {
-        let arguments: Vec<String> = function.arguments.iter().map(ToString::to_string).collect();
-        (function.name, ListedKind::Scalar, format!("{}({})", function.name, arguments.join(", ")))
+    let kernels = godwit_scalar::functions().iter().map(|function| Listed {
+        names: function.names.to_vec(),
+        kind: ListedKind::Scalar,
+        category: function.category.title(),
+        signatures: function.signatures(function.name()),
+        description: function.description,
+        examples: function.examples.clone(),
+        volatility: Some(function.volatility),
     });
-    let all = aggregates.chain(windows).chain(lambdas).chain(clocks).chain(rows);
-    all.map(|(name, kind, signature)| Listed { name, kind, signature }).collect()
+    let others = [lambda::listed().collect(), clock::listed().collect(), rows::listed().collect::<Vec<_>>()];
+    kernels.chain(others.into_iter().flatten()).chain(aggregate::listed()).chain(window::listed()).collect()
 }

@@ -23,7 +23,7 @@ impl Registry {
     }
 
     fn row_functions(&self) -> impl Iterator<Item = &RowFunction> {
-        rows::BUILT_IN.iter().chain(&self.of_session)
+        rows::BUILT_IN.iter().map(|function| &function.form).chain(&self.of_session)
     }
 }
 

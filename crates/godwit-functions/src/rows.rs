@@ -4,10 +4,13 @@ use std::sync::{Arc, LazyLock};
 
 use godwit_common::{Error, Result};
 use godwit_plan::{ArgumentType, NoFunction, ScalarFunction, ScalarMatch, Volatility};
+use godwit_scalar::Category;
 use godwit_types::{SqlType, Value};
 
 use crate::arguments::fits;
+use crate::documented::Documented;
 use crate::implementation::{ScalarImplementation, ValueFunction};
+use crate::listed::{Listed, ListedKind};
 
 /// One form of a function of a row's values. A name may have several, with different numbers of arguments.
 #[derive(Clone)]
@@ -30,22 +33,34 @@ pub struct RowFunction {
 pub type Check = Arc<dyn Fn(&[Option<&Value>]) -> Result<()> + Send + Sync>;
 
 /// The functions that need no session.
-pub(crate) static BUILT_IN: LazyLock<Vec<RowFunction>> = LazyLock::new(|| {
-    vec![
-        // Not folded: folding would fail even if there is no row.
-        function("error", &[SqlType::Varchar], SqlType::Varchar, Volatility::Stable, fail),
-        function("version", &[], SqlType::Varchar, Volatility::Stable, version),
+pub(crate) static BUILT_IN: LazyLock<[Documented<RowFunction>; 2]> = LazyLock::new(|| {
+    [
+        Documented {
+            names: &["error"],
+            form: stable("error", vec![SqlType::Varchar], fail),
+            description: "Nothing: the statement fails with the text as its message",
+            example: ("error('no such item')", "error: no such item"),
+        },
+        Documented {
+            names: &["version"],
+            form: stable("version", Vec::new(), version),
+            description: "The name and the version of the program",
+            example: ("version() LIKE 'Godwit %'", "true"),
+        },
     ]
 });
 
-fn function(
-    name: &'static str,
-    arguments: &[SqlType],
-    result: SqlType,
-    volatility: Volatility,
-    compute: fn(&[Value]) -> Result<Value>,
-) -> RowFunction {
-    RowFunction { name, arguments: arguments.to_vec(), result, volatility, check: None, compute: Arc::new(compute) }
+/// Creates a function whose value is a text. It isn't folded: then `error` would fail even if there is no row.
+fn stable(name: &'static str, arguments: Vec<SqlType>, compute: fn(&[Value]) -> Result<Value>) -> RowFunction {
+    let (result, volatility) = (SqlType::Varchar, Volatility::Stable);
+    RowFunction { name, arguments, result, volatility, check: None, compute: Arc::new(compute) }
+}
+
+pub(crate) fn listed() -> impl Iterator<Item = Listed> {
+    BUILT_IN.iter().map(|function| {
+        let listed = Listed::of(function, ListedKind::Scalar, Category::Value.title(), vec![signature(&function.form)]);
+        Listed { volatility: Some(function.form.volatility), ..listed }
+    })
 }
 
 /// Resolves a call of one of the forms.

@@ -6,6 +6,8 @@ use godwit_plan::{ArgumentType, NoFunction, WindowFunction, WindowMatch};
 use godwit_types::{SqlType, common_type};
 
 use crate::arguments::{any_type, settled};
+use crate::documented::{self, Documented, function};
+use crate::listed::{Listed, ListedKind};
 
 /// The signature of a function.
 #[derive(Clone, Copy)]
@@ -24,22 +26,43 @@ enum Form {
     Fill,
 }
 
-/// (name, form).
-const FUNCTIONS: &[(&str, Form)] = &[
-    ("row_number", Form::Number),
-    ("rank", Form::Number),
-    ("dense_rank", Form::Number),
-    ("percent_rank", Form::Share),
-    ("cume_dist", Form::Share),
-    ("ntile", Form::Buckets),
-    ("lag", Form::Shift),
-    ("lead", Form::Shift),
-    ("nth_value", Form::PickNth),
-    ("fill", Form::Fill),
+const FUNCTIONS: &[Documented<Form>] = &[
+    function(&["row_number"], Form::Number, "The number of the row in its partition, from 1")
+        .example("row_number() OVER (ORDER BY x) FROM unnest([5, 7, 7]) AS t(x)", "1, 2, 3"),
+    function(&["rank"], Form::Number, "1 and how many rows come before the row and its equals, which leaves gaps")
+        .example("rank() OVER (ORDER BY x) FROM unnest([5, 7, 7, 9]) AS t(x)", "1, 2, 2, 4"),
+    function(&["dense_rank"], Form::Number, "1 and how many different rows come before the row")
+        .example("dense_rank() OVER (ORDER BY x) FROM unnest([5, 7, 7, 9]) AS t(x)", "1, 2, 2, 3"),
+    function(&["percent_rank"], Form::Share, "The share of the other rows that come before the row and its equals")
+        .example("percent_rank() OVER (ORDER BY x) FROM unnest([5, 7, 9]) AS t(x)", "0.0, 0.5, 1.0"),
+    function(&["cume_dist"], Form::Share, "The share of rows that come before the row, or with it")
+        .example("cume_dist() OVER (ORDER BY x) FROM unnest([5, 7, 7, 9]) AS t(x)", "0.25, 0.75, 0.75, 1.0"),
+    function(
+        &["ntile"],
+        Form::Buckets,
+        "The part, from 1, that the row is in if the partition is cut into equal parts",
+    )
+    .example("ntile(2) OVER (ORDER BY x) FROM unnest([5, 7, 9]) AS t(x)", "1, 1, 2"),
+    function(
+        &["lag"],
+        Form::Shift,
+        "The value of a row before, the last one if no distance is said; without it NULL, or the third argument",
+    )
+    .example("lag(x, 1, 0) OVER (ORDER BY x) FROM unnest([5, 7, 9]) AS t(x)", "0, 5, 7"),
+    function(
+        &["lead"],
+        Form::Shift,
+        "The value of a row after, the next one if no distance is said; without it NULL, or the third argument",
+    )
+    .example("lead(x) OVER (ORDER BY x) FROM unnest([5, 7, 9]) AS t(x)", "7, 9, NULL"),
+    function(&["nth_value"], Form::PickNth, "The value of a row of the frame, counted from 1; NULL if it has fewer")
+        .example("nth_value(x, 2) OVER (ORDER BY x) FROM unnest([5, 7, 9]) AS t(x)", "NULL, 7, 7"),
+    function(&["fill"], Form::Fill, "The value; for NULL, what lies on the line through its neighbors by the order")
+        .example("fill(x) OVER (ORDER BY i) FROM (VALUES (1, 5), (2, NULL), (3, 9)) AS t(i, x)", "5, 7, 9"),
 ];
 
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().map(|(name, _)| *name)
+    documented::names(FUNCTIONS)
 }
 
 pub(crate) fn is_known(name: &str) -> bool {
@@ -47,7 +70,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 }
 
 fn form_of(name: &str) -> Option<Form> {
-    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, form)| form)
+    documented::find(FUNCTIONS, name).map(|function| function.form)
 }
 
 pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<WindowMatch, NoFunction> {
@@ -72,9 +95,10 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Wind
     Ok(WindowMatch { function, argument_types, ty, nullable })
 }
 
-/// Each function with each of its signatures.
-pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
-    FUNCTIONS.iter().flat_map(|&(name, form)| form.signatures(name).into_iter().map(move |signature| (name, signature)))
+pub(crate) fn listed() -> impl Iterator<Item = Listed> {
+    FUNCTIONS.iter().map(|function| {
+        Listed::of(function, ListedKind::Window, "Windows", function.form.signatures(function.names[0]))
+    })
 }
 
 fn no_match(name: &str, form: Form) -> NoFunction {

@@ -13,7 +13,7 @@ use godwit_catalog::{
     TableDefinition, TableFunctions, TableResolver, ViewDefinition, paths_of, split_name,
 };
 use godwit_common::{Error, Result, Span};
-use godwit_functions::Registry;
+use godwit_functions::{Listed, ListedKind, Registry};
 use godwit_plan::{FunctionKind, FunctionRegistry, Plan, Relation};
 use godwit_syntax::ast::{self, MacroBody, MacroOverload};
 use godwit_types::{SqlType, TimeZone, Value};
@@ -29,38 +29,51 @@ use crate::types::{bound_type, types_of};
 use crate::views::view_tree;
 use crate::{ReadRows, SessionValues, sequence};
 
-/// Table functions that read files without options, and their formats.
-const FILE_FUNCTIONS: [(&str, &str); 3] =
-    [("read_parquet", "parquet"), ("parquet_scan", "parquet"), ("read_arrow", "arrow")];
+/// Names of table functions that read files, what they imply, and what the rows are.
+type FileFunction<T> = (&'static [&'static str], T, &'static str);
 
-/// Table functions that read text files, and the options that they stand for.
-const TEXT_FUNCTIONS: [(&str, &[(&str, &str)]); 10] = [
-    ("read_csv", CSV),
-    ("read_csv_auto", CSV),
-    ("read_json", JSON),
-    ("read_json_auto", JSON),
-    ("read_json_objects", JSON_OBJECTS),
-    ("read_json_objects_auto", JSON_OBJECTS),
-    ("read_ndjson", JSON),
-    ("read_ndjson_auto", JSON),
-    ("read_ndjson_objects", JSON_OBJECTS),
-    ("read_ndjson_objects_auto", JSON_OBJECTS),
+/// Options of a reader, with their values.
+type Implied = &'static [(&'static str, &'static str)];
+
+/// Those without options, by format.
+const FILE_FUNCTIONS: [FileFunction<&str>; 2] = [
+    (&["read_parquet", "parquet_scan"], "parquet", "The rows of Parquet files"),
+    (&["read_arrow"], "arrow", "The rows of Arrow IPC files"),
 ];
 
-const CSV: &[(&str, &str)] = &[("format", "csv")];
-const JSON: &[(&str, &str)] = &[("format", "json")];
-/// Each value is a row of one column.
-const JSON_OBJECTS: &[(&str, &str)] = &[("format", "json"), ("records", "false")];
+/// Those that read text.
+const TEXT_FUNCTIONS: [FileFunction<Implied>; 4] = [
+    (&["read_csv", "read_csv_auto"], CSV, "The rows of CSV files, whose form is found out unless options say it"),
+    (&["read_json", "read_json_auto"], JSON, "The objects of JSON files, or of arrays in them, as rows"),
+    (&["read_ndjson", "read_ndjson_auto"], JSON, "The objects of JSON files with one on each line, as rows"),
+    (
+        &["read_json_objects", "read_json_objects_auto", "read_ndjson_objects", "read_ndjson_objects_auto"],
+        JSON_VALUES,
+        "The values of JSON files, or of arrays in them, as rows of one column",
+    ),
+];
+
+const CSV: Implied = &[("format", "csv")];
+const JSON: Implied = &[("format", "json")];
+const JSON_VALUES: Implied = &[("format", "json"), ("records", "false")];
+
+/// Returns what a table function implies.
+fn implied_by<T: Copy>(functions: &[FileFunction<T>], name: &str) -> Option<T> {
+    functions.iter().find(|(names, ..)| names.contains(&name)).map(|&(_, implied, _)| implied)
+}
 
 /// Options of text files that take types.
 const TYPE_OPTIONS: [&str; 5] = ["columns", "types", "dtypes", "column_types", "auto_type_candidates"];
 
-/// Lists table functions with their parameters.
-pub(crate) fn table_function_signatures(registered: &TableFunctions) -> impl Iterator<Item = (&'static str, String)> {
-    let files = FILE_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
-    let texts = TEXT_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
-    let macros = built_in_macros::signatures(true);
-    files.chain(texts).chain(macros).chain(registered.signatures())
+/// Lists the table functions.
+pub(crate) fn table_functions(registered: &TableFunctions) -> impl Iterator<Item = Listed> {
+    let file = |names, description| Listed::table(names, "paths, option = value, …", description);
+    let files = FILE_FUNCTIONS.into_iter().map(move |(names, _, description)| file(names, description));
+    let texts = TEXT_FUNCTIONS.into_iter().map(move |(names, _, description)| file(names, description));
+    let macros = built_in_macros::listed().filter(|listed| listed.kind == ListedKind::Table);
+    let others = registered.described();
+    let others = others.map(|(name, description, function)| Listed::table(&[name], function.arguments(), description));
+    files.chain(texts).chain(macros).chain(others)
 }
 
 /// The names visible to a statement or to the query of a view.
@@ -275,10 +288,10 @@ impl Environment for StatementNames {
     }
 
     fn table_function(&self, name: &str, arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
-        if let Some((_, format)) = FILE_FUNCTIONS.iter().find(|(function, _)| *function == name) {
+        if let Some(format) = implied_by(&FILE_FUNCTIONS, name) {
             return Some(self.file_table(name, format, arguments));
         }
-        if let Some((_, implied)) = TEXT_FUNCTIONS.iter().find(|(function, _)| *function == name) {
+        if let Some(implied) = implied_by(&TEXT_FUNCTIONS, name) {
             return Some(self.text_table(name, implied, arguments));
         }
         let function = self.table_functions.get(name)?;
@@ -407,7 +420,7 @@ impl Environment for StatementNames {
     }
 
     fn table_function_names(&self) -> Vec<String> {
-        table_function_signatures(&self.table_functions).map(|(name, _)| name.to_owned()).collect()
+        table_functions(&self.table_functions).flat_map(|listed| listed.names).map(str::to_owned).collect()
     }
 }
 

@@ -6,12 +6,13 @@ use godwit_bind::{Binder, Environment, TextRows, Written};
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::{CopyOption, Namespace, ObjectName, TableFunctions, TableResolver};
 use godwit_common::{Error, Result, Span, with_stack};
+use godwit_functions::{Listed, ListedKind};
 use godwit_plan::Plan;
 use godwit_syntax::ast::{self, SetExprKind};
 use godwit_types::SqlType;
 
 use crate::built_in_macros;
-use crate::environment::{StatementNames, mentions_row_ids, table_function_signatures};
+use crate::environment::{StatementNames, mentions_row_ids, table_functions};
 use crate::parse::parse_script;
 use crate::queries::query_of_call;
 use crate::session::{
@@ -84,15 +85,11 @@ impl Planner {
         self
     }
 
-    /// Lists the table functions: names and parameters.
-    pub fn table_functions(&self) -> Vec<(&'static str, String)> {
-        let unnest = ("unnest", "unnest(list, …)".to_owned());
-        table_function_signatures(&self.functions).chain([unnest]).collect()
-    }
-
-    /// Lists the built-in macros that return values: names and parameters.
-    pub fn built_in_macros() -> Vec<(&'static str, String)> {
-        built_in_macros::signatures(false).collect()
+    /// Lists the table functions and the built-in macros.
+    pub fn listed_functions(&self) -> Vec<Listed> {
+        let unnest = Listed::table(&["unnest"], "list, …", "A row for each element of the lists, side by side");
+        let macros = built_in_macros::listed().filter(|listed| listed.kind == ListedKind::Macro);
+        table_functions(&self.functions).chain([unnest]).chain(macros).collect()
     }
 
     /// Returns the same planner over other names.

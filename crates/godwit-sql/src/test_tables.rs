@@ -216,7 +216,7 @@ pub(crate) fn tpch_planner() -> Planner {
         }
         catalog.create_table(table, false).expect("names differ");
     }
-    let functions = TableFunctions::default().with("range", Arc::new(Range));
+    let functions = TableFunctions::default().with("range", "Numbers", Arc::new(Range));
     Planner::new(Namespace::of("tpch", Arc::new(catalog)), Arc::new(Files)).with_table_functions(functions)
 }
 

@@ -4,14 +4,14 @@
 -- One sample stands for `one_in` accesses. Places in an object are counted from its beginning: objects keep them while
 -- their pages move.
 
--- The samples, each with what it is a sample of.
+-- The samples of a trace, each with what it is a sample of
 CREATE MACRO godwit_trace(file) AS TABLE
 SELECT
     sample.time, sample.thread, sample.address, known.path AS object, known.kind, known."table", known."column",
     sample."offset", sample.entry
 FROM read_parquet(file) AS sample LEFT JOIN godwit_trace_registry(file) AS known ON known.id = sample.object;
 
--- The objects that had addresses, sampled or not.
+-- The objects that had addresses while a trace was made, sampled or not
 CREATE MACRO godwit_trace_objects(file) AS TABLE
 WITH sampled AS (
     SELECT object, count(*) AS samples, min(time) AS first_time, max(time) AS last_time
@@ -23,7 +23,7 @@ SELECT
     sampled.last_time
 FROM godwit_trace_registry(file) AS known LEFT JOIN sampled ON sampled.object = known.id;
 
--- Accesses of each object in each of `steps` intervals, by the interval's beginning.
+-- Accesses of each object in each of `steps` intervals, by the interval's beginning
 CREATE MACRO godwit_trace_accesses(file, steps := 100) AS TABLE
 WITH step AS (
     SELECT one_in, greatest(CAST(ceil((duration_nanos + 1) / CAST(steps AS DOUBLE)) AS BIGINT), 1) AS nanos
@@ -35,8 +35,9 @@ SELECT
 FROM read_parquet(file) AS sample JOIN godwit_trace_registry(file) AS known ON known.id = sample.object, step
 GROUP BY ALL ORDER BY ALL;
 
--- How often each entry of one object was read, and the entry's value where the trace has it. Where entries are unknown, it
--- is the lines of 64 bytes.
+-- How often each entry of one object was read, and the entry's value where the trace has it
+--
+-- Where entries are unknown, it is the lines of 64 bytes.
 CREATE MACRO godwit_trace_skew(file, object_path) AS TABLE
 WITH known AS (
     SELECT id, coalesce(entry_bytes, 64) AS entry_bytes, entries FROM godwit_trace_registry(file) WHERE path = object_path
@@ -56,9 +57,9 @@ SELECT
 FROM read LEFT JOIN named ON named.entry = read.entry
 ORDER BY accesses DESC, "offset";
 
--- What is known of each page of each object that was sampled, as groups of pages of one object that are alike: how many
--- pages, how many samples each has, and `rate`, the samples that each would be expected to have in another trace.
+-- The pages of objects that were sampled, in groups of pages that are alike: how many, and their samples
 --
+-- `rate` is the samples that each page would be expected to have in another trace.
 -- A page without samples was maybe just missed. Within an object, rates of pages are taken to be spread as a Gamma
 -- distribution, which the mean and the variance of the samples determine; samples are spread around rates by chance
 -- (Poisson). The rate is the expected one under that: pages that differ no more than by chance are alike, and an object's
@@ -95,7 +96,8 @@ SELECT
     END AS rate
 FROM every JOIN moments ON moments.id = every.object;
 
--- The bytes of the hottest pages, and the share of accesses that they get: by how often a page was read, from the hottest on.
+-- The bytes of the hottest pages, and the share of accesses that they get, from the hottest on
+--
 -- `scope` is the data of tables, or everything, the objects of queries included.
 CREATE MACRO godwit_trace_working_set_curve(file, page_bytes := 4096) AS TABLE
 WITH scoped AS (
@@ -115,7 +117,7 @@ FROM rated
 WINDOW hottest AS (PARTITION BY scope ORDER BY rate DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ORDER BY scope, share;
 
--- The hot working set: bytes that cover so many of all accesses, the knee of the curve, and the buffer that it suggests.
+-- The hot working set: bytes that cover so many of all accesses, the knee of the curve, and the buffer that it suggests
 --
 -- The knee is where the curve is farthest above the straight line from nothing to the bytes that cover 99 %; if it is
 -- nowhere far above, there is none, and those bytes are suggested.
@@ -153,7 +155,7 @@ WITH curve AS (
 )
 SELECT scope, point, share, bytes, accesses_per_page FROM points ORDER BY scope, point = 'suggested buffer', bytes, point;
 
--- Accesses and accessed volume by column: `volume_bytes` were read, from pages of 4 KiB that take `touched_bytes`.
+-- Accesses and accessed volume by column: `volume_bytes` were read, from pages of 4 KiB that take `touched_bytes`
 CREATE MACRO godwit_trace_columns(file) AS TABLE
 WITH pages AS (
     SELECT id, sum(CASE WHEN samples > 0 THEN pages ELSE 0 END) * 4096 AS touched_bytes
@@ -170,7 +172,7 @@ WHERE known."column" IS NOT NULL
 GROUP BY known."table", known."column", known.kind
 ORDER BY accesses DESC, known."table", known."column", known.kind;
 
--- Samples of rows of tables: the row's number in its table.
+-- Samples of rows of tables: the row's number in its table
 CREATE MACRO godwit_trace_rows(file) AS TABLE
 SELECT
     known."table", known."column",
@@ -178,13 +180,14 @@ SELECT
 FROM read_parquet(file) AS sample JOIN godwit_trace_registry(file) AS known ON known.id = sample.object
 WHERE known.kind = 'segment' AND row_number IS NOT NULL;
 
--- Columns of the tables that have segments: their rows and bytes.
+-- Columns of the tables that have segments: their rows and bytes
 CREATE MACRO godwit_trace_stored_columns(file) AS TABLE
 SELECT "table", "column", max(first_row + rows) AS rows, sum(bytes) AS bytes, sum(samples) AS samples
 FROM godwit_trace_objects(file) WHERE kind = 'segment' GROUP BY ALL;
 
--- What if tables were cut into `parts` ranges of their rows, in the order in which they were loaded? A range in which a
--- column isn't read needn't be held.
+-- The bytes that would be held if tables were cut into so many ranges of their rows, in the order of loading
+--
+-- A range in which a column isn't read needn't be held.
 CREATE MACRO godwit_trace_row_ranges(file, parts := 8) AS TABLE
 WITH stored AS (
     SELECT * FROM godwit_trace_stored_columns(file) WHERE samples > 0
@@ -203,7 +206,9 @@ FROM stored LEFT JOIN touched ON touched."table" = stored."table" AND touched."c
 GROUP BY stored."table", stored."column"
 ORDER BY bytes_before - bytes_after DESC, stored."table", stored."column";
 
--- What if a table were partitioned by ranges of a column, which begin at `bounds`, or have an eighth of the rows each?
+-- The bytes that would be held if a table were cut into ranges of a column
+--
+-- The ranges begin at `bounds`, or have an eighth of the rows each.
 --
 -- The table has to be as it was traced. `bytes_after`: partitions in which the column isn't read needn't be held.
 -- `bytes_pruned`: partitions in which some column that was read has no samples aren't read at all, as if the filters that kept

@@ -1,23 +1,33 @@
 //! The functions' own examples, run in the engine, and the reference generated from them.
 
+#[path = "support/reference.rs"]
+mod reference;
 #[path = "support/texts.rs"]
 mod texts;
 
 use std::path::Path;
 
-use godwit::{Config, Connection, Database};
+use godwit::{Config, Connection, Database, Error};
 
+use godwit_functions::listed_functions;
+
+use reference::reference;
 use texts::texts;
 
 fn connection() -> Connection {
     Database::open(":memory:").unwrap().connect()
 }
 
-/// Returns the value of an expression as text: NULL as `NULL`, an error as its message.
-fn shown(connection: &Connection, expression: &str) -> String {
-    let rows = connection.query(&format!("SELECT ({expression})::VARCHAR")).and_then(|mut rows| rows.next().unwrap());
-    match rows {
-        Ok(batch) => texts(&batch, "NULL").remove(0).remove(0),
+/// Returns the rows of a query as texts.
+fn rows(connection: &Connection, sql: &str) -> Result<Vec<Vec<String>>, Error> {
+    let batches = connection.query(sql)?.collect::<Result<Vec<_>, _>>()?;
+    Ok(batches.iter().flat_map(|batch| texts(batch, "NULL")).collect())
+}
+
+/// Returns what follows SELECT as text, with commas between rows: NULL as `NULL`, an error as its message.
+fn shown(connection: &Connection, selected: &str) -> String {
+    match rows(connection, &format!("SELECT v::VARCHAR FROM (SELECT {selected}) AS e(v)")) {
+        Ok(rows) => rows.concat().join(", "),
         Err(error) => format!("error: {}", error.message()),
     }
 }
@@ -25,13 +35,25 @@ fn shown(connection: &Connection, expression: &str) -> String {
 #[test]
 fn examples_give_what_they_say() {
     let connection = connection();
-    let examples = godwit_scalar::functions().iter().flat_map(|function| &function.examples);
-    let wrong: Vec<String> = examples
-        .map(|(call, value)| (call, value, shown(&connection, call)))
-        .filter(|(_, value, found)| *value != found)
-        .map(|(call, value, found)| format!("{call} is {found}, not {value}"))
+    let functions = listed_functions().into_iter().flat_map(|function| function.examples);
+    let macros = "SELECT example, example_value FROM godwit_functions() WHERE kind = 'macro' AND example <> ''";
+    let macros = rows(&connection, macros).unwrap().into_iter().map(|row| (row[0].clone(), row[1].clone()));
+    let wrong: Vec<String> = functions
+        .map(|(call, value)| (call.to_owned(), value.to_owned()))
+        .chain(macros)
+        .map(|(call, value)| (shown(&connection, &call), call, value))
+        .filter(|(found, _, value)| value != found)
+        .map(|(found, call, value)| format!("{call} is {found}, not {value}"))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn all_functions_are_documented() {
+    let connection = connection();
+    let without = "SELECT kind, name FROM godwit_functions() \
+                   WHERE description = '' OR kind IN ('scalar', 'aggregate', 'window') AND example = ''";
+    assert_eq!(rows(&connection, without).unwrap(), [[""; 2]; 0]);
 }
 
 /// Checks the reference; `GODWIT_WRITE=1` rewrites docs/functions.md.
@@ -39,7 +61,7 @@ fn examples_give_what_they_say() {
 fn the_reference_is_up_to_date() {
     let root = std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs tests");
     let path = Path::new(&root).join("../../docs/functions.md");
-    let reference = godwit_scalar::reference();
+    let reference = reference(&rows(&connection(), reference::TABLES_AND_MACROS).unwrap());
     if std::env::var_os("GODWIT_WRITE").is_some() {
         std::fs::write(&path, &reference).unwrap();
     }

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from .values import BY_TYPE, FAMILIES, NUMBERS, OF_FAMILY, OF_NUMBER, SERIES, SPECIAL, WRONG, by_kind
 
 # Volatile, or not the same by design: what they give can't be compared.
-NOT_COMPARED = {"random", "rand", "gen_random_uuid", "uuid", "uuidv4", "uuidv7", "hash", "setseed"}
+NOT_COMPARED = {
+    "random", "rand", "gen_random_uuid", "uuid", "uuidv4", "uuidv7", "hash", "setseed", "version", "error",
+    "now", "current_timestamp", "get_current_timestamp", "transaction_timestamp", "statement_timestamp", "localtimestamp",
+    "current_date", "today", "current_time", "get_current_time", "localtime",
+}  # fmt: skip
 # Made by the binder, of AT TIME ZONE and the like.
 INTERNAL = re.compile(r"(try_)?timezone_(add|moment|text|time)|to_local_time")
 INFIX = re.compile(r"^(\W+)\(")

@@ -33,6 +33,8 @@ pub enum Takes {
 pub struct FileFacts {
     /// Its name.
     pub name: &'static str,
+    /// Its rows, in a sentence without a subject.
+    pub description: &'static str,
     /// Its arguments.
     pub takes: Takes,
     columns: fn() -> Columns,
@@ -42,20 +44,54 @@ pub struct FileFacts {
 impl FileFacts {
     /// All of these functions.
     pub const ALL: &'static [FileFacts] = &[
-        FileFacts { name: "glob", takes: Takes::Paths, columns: || vec![("file", SqlType::Varchar)], rows: glob },
-        of_parquet("parquet_schema", parquet::schema_columns, parquet::schema),
-        of_parquet("parquet_metadata", parquet::chunk_columns, parquet::chunks),
-        of_parquet("parquet_file_metadata", parquet::file_columns, parquet::files),
-        of_parquet("parquet_kv_metadata", parquet::key_value_columns, parquet::key_values),
-        FileFacts { name: "sniff_csv", takes: Takes::PathsAndOptions, columns: text::sniffed_columns, rows: sniff_csv },
+        FileFacts {
+            name: "glob",
+            description: "The files that match patterns",
+            takes: Takes::Paths,
+            columns: || vec![("file", SqlType::Varchar)],
+            rows: glob,
+        },
+        of_parquet(
+            "parquet_schema",
+            "The fields of the schemas of Parquet files",
+            parquet::schema_columns,
+            parquet::schema,
+        ),
+        of_parquet(
+            "parquet_metadata",
+            "The columns of the row groups of Parquet files: sizes, encodings, statistics",
+            parquet::chunk_columns,
+            parquet::chunks,
+        ),
+        of_parquet(
+            "parquet_file_metadata",
+            "Parquet files: their rows, row groups and who wrote them",
+            parquet::file_columns,
+            parquet::files,
+        ),
+        of_parquet(
+            "parquet_kv_metadata",
+            "The keys and values in the footers of Parquet files",
+            parquet::key_value_columns,
+            parquet::key_values,
+        ),
+        FileFacts {
+            name: "sniff_csv",
+            description: "The form that is found out of a CSV file: separator, quotes, header, types",
+            takes: Takes::PathsAndOptions,
+            columns: text::sniffed_columns,
+            rows: sniff_csv,
+        },
         FileFacts {
             name: "godwit_reject_errors",
+            description: "The errors of lines that were left out of text files with store_rejects",
             takes: Takes::Nothing,
             columns: text::error_columns,
             rows: |resolver, _, _| Ok(resolver.rejects().error_rows()),
         },
         FileFacts {
             name: "godwit_reject_scans",
+            description: "The scans of text files with store_rejects, and the form in which they were read",
             takes: Takes::Nothing,
             columns: text::scan_columns,
             rows: |resolver, _, _| Ok(resolver.rejects().scan_rows()),
@@ -73,8 +109,8 @@ impl FileFacts {
     }
 }
 
-const fn of_parquet(name: &'static str, columns: fn() -> Columns, rows: Rows) -> FileFacts {
-    FileFacts { name, takes: Takes::Paths, columns, rows }
+const fn of_parquet(name: &'static str, description: &'static str, columns: fn() -> Columns, rows: Rows) -> FileFacts {
+    FileFacts { name, description, takes: Takes::Paths, columns, rows }
 }
 
 fn glob(resolver: &FileResolver, patterns: &[&str], _options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {

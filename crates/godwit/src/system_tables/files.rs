@@ -14,9 +14,11 @@ use godwit_vector::sql::{array_of_values, field_of};
 
 pub(super) fn functions(resolver: &Arc<FileResolver>) -> TableFunctions {
     let contents = |is_text| Arc::new(ContentsFunction { resolver: resolver.clone(), is_text });
-    let functions = TableFunctions::default().with("read_text", contents(true)).with("read_blob", contents(false));
+    let functions = TableFunctions::default()
+        .with("read_text", "Files as texts: their names, contents, sizes and times of change", contents(true))
+        .with("read_blob", "Files as BLOBs: their names, contents, sizes and times of change", contents(false));
     FileFacts::ALL.iter().fold(functions, |functions, facts| {
-        functions.with(facts.name, Arc::new(FactsFunction { resolver: resolver.clone(), facts }))
+        functions.with(facts.name, facts.description, Arc::new(FactsFunction { resolver: resolver.clone(), facts }))
     })
 }
 

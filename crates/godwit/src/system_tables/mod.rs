@@ -1,20 +1,4 @@
-//! The state of the database as tables: `SELECT * FROM godwit_memory()`.
-//!
-//! | function | a row for each |
-//! |---|---|
-//! | `godwit_settings()` | setting, with its default and the reason for its value |
-//! | `godwit_databases()` | database: its file, whether it is only read |
-//! | `godwit_memory()` | use of memory |
-//! | `godwit_heat()` | segment, dictionary, delta, and column of a file: how often it was read, its form in memory |
-//! | `godwit_adaptation()` | change of a segment's form: when, why, its cost and its savings |
-//! | `godwit_functions()` | way to call a function, with an example |
-//! | `godwit_temp_files()` | temporary file: its size and its slots |
-//! | `godwit_queries()` | query that runs or waits for admission |
-//! | `godwit_tables()` | table of the database itself |
-//! | `godwit_segments()` | column of a row group of such a table |
-//! | `godwit_dictionaries()` | dictionary of a text column of such a table |
-//! | `godwit_trace_header('file')` | trace, so one: source and number of its samples |
-//! | `godwit_trace_registry('file')` | object that had addresses while a trace was made |
+//! The state of the database as tables: `SELECT * FROM godwit_memory()`. `functions` says what the rows of each are.
 //!
 //! Memory is listed by query, operator and tag, and by object, such as a segment; all rows add up to what the pool has
 //! handed out. Of `bytes`, `evictable_bytes` could be freed by dropping or writing pages that aren't in use right now.
@@ -52,23 +36,63 @@ pub(crate) fn functions(shared: &Weak<Shared>, resolver: &Arc<FileResolver>) -> 
     let system = |rows: Rows| Arc::new(SystemTable { shared: shared.clone(), rows });
     let trace = |part| Arc::new(TraceTable { shared: shared.clone(), part });
     files::functions(resolver)
-        .with("repeat", Arc::new(Repeat::Value))
-        .with("repeat_row", Arc::new(Repeat::Row))
-        .with("range", Arc::new(Series::RANGE))
-        .with("generate_series", Arc::new(Series::GENERATE_SERIES))
-        .with("godwit_databases", system(database_rows))
-        .with("godwit_settings", system(settings_rows))
-        .with("godwit_memory", system(memory::rows))
-        .with("godwit_heat", system(forms::heat_rows))
-        .with("godwit_adaptation", system(forms::adaptation_rows))
-        .with("godwit_functions", system(functions::rows))
-        .with("godwit_temp_files", system(temp_file_rows))
-        .with("godwit_queries", system(query_rows))
-        .with("godwit_tables", system(tables::rows))
-        .with("godwit_segments", system(tables::segment_rows))
-        .with("godwit_dictionaries", system(tables::dictionary_rows))
-        .with("godwit_trace_header", trace(Part::Header))
-        .with("godwit_trace_registry", trace(Part::Objects))
+        .with("repeat", "A value, as many times as the number says", Arc::new(Repeat::Value))
+        .with("repeat_row", "A row of values, as many times as the number says", Arc::new(Repeat::Row))
+        .with(
+            "range",
+            "The numbers or times from a start, or 0, to before an end, one step apart",
+            Arc::new(Series::RANGE),
+        )
+        .with(
+            "generate_series",
+            "The numbers or times from a start, or 0, to an end, one step apart",
+            Arc::new(Series::GENERATE_SERIES),
+        )
+        .with("godwit_databases", "The databases: their files, whether they are only read", system(database_rows))
+        .with(
+            "godwit_settings",
+            "The settings, with their defaults and the reasons for their values",
+            system(settings_rows),
+        )
+        .with("godwit_memory", "The uses of memory, by query, operator and object", system(memory::rows))
+        .with(
+            "godwit_heat",
+            "The segments, dictionaries, deltas and columns of files: how often they were read, their form in memory",
+            system(forms::heat_rows),
+        )
+        .with(
+            "godwit_adaptation",
+            "The changes of segments' forms: when, why, their cost and their savings",
+            system(forms::adaptation_rows),
+        )
+        .with(
+            "godwit_functions",
+            "The ways to call functions, each with a description and an example",
+            system(functions::rows),
+        )
+        .with("godwit_temp_files", "The temporary files: their sizes and their slots", system(temp_file_rows))
+        .with("godwit_queries", "The queries that run or wait for admission", system(query_rows))
+        .with("godwit_tables", "The tables of the database itself", system(tables::rows))
+        .with(
+            "godwit_segments",
+            "The columns of the row groups of the database's own tables",
+            system(tables::segment_rows),
+        )
+        .with(
+            "godwit_dictionaries",
+            "The dictionaries of text columns of the database's own tables",
+            system(tables::dictionary_rows),
+        )
+        .with(
+            "godwit_trace_header",
+            "The trace in a file: its source and the number of its samples",
+            trace(Part::Header),
+        )
+        .with(
+            "godwit_trace_registry",
+            "The objects that had addresses while the trace in a file was made",
+            trace(Part::Objects),
+        )
 }
 
 type Rows = fn(&Shared) -> Result<RecordBatch>;

@@ -120,6 +120,10 @@ pub(super) struct TraceTable {
 }
 
 impl TableFunction for TraceTable {
+    fn arguments(&self) -> &'static str {
+        "file"
+    }
+
     fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>> {
         let [Argument { value: Value::Text(path), .. }] = arguments else {
             let error = Error::user(format!("{name} takes the path of a trace in quotes"));
