@@ -72,7 +72,10 @@ fn is_set(bit: i64) -> Result<bool> {
 
 fn write_with(bytes: &[u8], place: usize, byte: u8, out: &mut Writer<'_>) {
     out.push_bytes(bytes);
-    out.row_mut()[place] = byte;
+    // Without memory for the bytes, there is no such place, and the row is an error.
+    if let Some(written) = out.row_mut().get_mut(place) {
+        *written = byte;
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, IntervalMonthDayNanoArray};
 use arrow_buffer::{IntervalMonthDayNano, ScalarBuffer};
-use godwit_common::Result;
+use godwit_common::{Error, Result};
 use godwit_vector::{Flat, Native, StrColumn};
 
 use super::arguments::{Argument, Blob, Date, Intervals, Json, Text, Time, TimeTz, Timestamp, TimestampTz};
@@ -134,18 +134,24 @@ impl<O: Answer<()>> Written for O {
 
 /// Writes texts, one for each row.
 ///
-/// Rows that may be much longer than the arguments reserve memory first ([`reserve`](Self::reserve)); others are
-/// counted when they end.
+/// Memory is reserved as they grow. If there is none, the rest of the row is dropped, and its end is the error, so that
+/// functions needn't look at each piece. Those that know how long a row gets can ask first ([`reserve`](Self::reserve)).
 pub(crate) struct Writer<'w> {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     room: Room<'w>,
+    /// Why a part of this row is missing.
+    failure: Option<Error>,
     work: &'w dyn Work,
 }
 
+/// Bytes up to which texts grow without a reservation.
+const SMALL_BYTES: usize = 32 << 10;
+
 impl<'w> Writer<'w> {
     pub(crate) fn new(rows: usize, work: &'w dyn Work) -> Self {
-        Self { bytes: Vec::new(), ends: Vec::with_capacity(rows), room: Room::new(rows, work), work }
+        let (bytes, ends, room) = (Vec::new(), Vec::with_capacity(rows), Room::new(rows, work));
+        Self { bytes, ends, room, failure: None, work }
     }
 
     /// Makes room for this many more bytes of this row, or fails.
@@ -170,23 +176,51 @@ impl<'w> Writer<'w> {
     }
 
     pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        let has_room = bytes.len() <= self.bytes.capacity() - self.bytes.len();
+        if has_room || self.grows(bytes.len()) {
+            self.bytes.extend_from_slice(bytes);
+        }
     }
 
-    /// The bytes of this row.
+    /// Makes room for more bytes of this row; returns false if there is none.
+    #[cold]
+    fn grows(&mut self, more: usize) -> bool {
+        if self.bytes.len() + more <= SMALL_BYTES {
+            self.bytes.reserve(more);
+            return true;
+        }
+        if self.failure.is_none() {
+            // An eighth more at least: near the limit, each byte would move all others.
+            let ample = more.max(self.bytes.len() / 8);
+            self.failure = match self.bytes.len() - self.row_start() + more > TEXT_BYTES_MAX {
+                true => Some(too_long()),
+                false => self.room.grow(&mut self.bytes, ample).err(),
+            };
+        }
+        self.failure.is_none()
+    }
+
+    fn row_start(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// The bytes of this row: fewer than were written if it will be an error.
     pub(crate) fn row_mut(&mut self) -> &mut [u8] {
-        let start = self.ends.last().copied().unwrap_or(0);
+        let start = self.row_start();
         &mut self.bytes[start..]
     }
 
     /// Discards what was written of this row.
     pub(crate) fn clear_row(&mut self) {
-        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+        self.bytes.truncate(self.row_start());
+        self.failure = None;
     }
 
     pub(crate) fn end_row(&mut self) -> Result<()> {
-        let start = self.ends.last().copied().unwrap_or(0);
-        if self.bytes.len() - start > TEXT_BYTES_MAX {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if self.bytes.len() - self.row_start() > TEXT_BYTES_MAX {
             return Err(too_long());
         }
         self.room.count(self.bytes.capacity())?;
@@ -203,5 +237,26 @@ impl fmt::Write for Writer<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push_str(text);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use godwit_common::ErrorKind;
+
+    use super::Writer;
+    use crate::Bounded;
+
+    #[test]
+    fn a_row_without_memory_is_cut_off_and_an_error() {
+        let work = Bounded::new(1 << 20);
+        let mut writer = Writer::new(1, &work);
+        (0..64).for_each(|_| writer.push_bytes(&[b'x'; 64 << 10]));
+        assert!(writer.bytes.capacity() <= 1 << 20);
+        assert_eq!(writer.end_row().unwrap_err().kind(), ErrorKind::Resource);
+        writer.clear_row();
+        writer.push_str("short");
+        writer.end_row().unwrap();
+        assert_eq!(writer.ends, [5]);
     }
 }
