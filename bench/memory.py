@@ -51,10 +51,7 @@ def main() -> int:
     arguments = parser.parse_args()
 
     suite = SUITES[arguments.suite](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
-    # Names of some suites are a number and a text.
-    short_names = [name.split()[0] for name in suite.queries]
-    if unknown := set(arguments.queries or []) - set(short_names):
-        parser.error(f"{suite.name} has no query {', '.join(sorted(unknown))}; it has {', '.join(short_names)}")
+    suite = suite.only(arguments.queries)
     if arguments.cgroup:
         # The shell finds its limit itself; the slack is a part of the group's.
         limit = allowed = limit_of(arguments.cgroup)
@@ -71,8 +68,6 @@ def main() -> int:
     print(f"{'query':<18} seconds  peak MiB  median MiB")
     bad = []
     for name, sql in suite.queries.items():
-        if arguments.queries and name.split()[0] not in arguments.queries:
-            continue
         run = watch([*command, "-c", sql], arguments.timeout, cgroup=arguments.cgroup)
         complaint = run.error or ("over the limit" if run.peak_bytes > allowed else "")
         median = statistics.median(run.sampled_bytes or [0]) / MIB

@@ -64,7 +64,10 @@ class Suite:
     panels: list[Panel] = field(default_factory=list)
 
     def only(self, names: list[str] | None) -> "Suite":
-        """The suite with some of its queries; with all of them if none is named."""
-        if unknown := [name for name in names or [] if name not in self.queries]:
+        """The suite with some of its queries, by name or by the first word of it; with all of them if none is named."""
+        if not names:
+            return self
+        chosen = {name: [query for query in self.queries if name in (query, query.split()[0])] for name in names}
+        if unknown := [name for name, queries in chosen.items() if not queries]:
             raise SystemExit(f"{self.name} has no query {', '.join(unknown)}; it has {', '.join(self.queries)}")
-        return replace(self, queries={name: self.queries[name] for name in names}) if names else self
+        return replace(self, queries={query: self.queries[query] for queries in chosen.values() for query in queries})

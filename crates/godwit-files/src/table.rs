@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema, SchemaRef};
 use godwit_catalog::{ColumnStatistics, CopyOption, TableDefinition, TableStatistics};
-use godwit_common::{Error, Result};
+use godwit_common::{Error, ErrorKind, Result};
 use godwit_expression::TextDomain;
 use godwit_io::{DiskSystem, Files};
 use godwit_memory::BufferManager;
@@ -36,6 +36,7 @@ pub struct ParquetTable {
     distinct: Vec<OnceLock<Option<u64>>>,
     /// Per column: whether the reads of planning were announced.
     announced: Vec<AtomicBool>,
+    memory: BufferManager,
 }
 
 /// A file of a table.
@@ -106,7 +107,7 @@ impl ParquetOptions {
 impl ParquetTable {
     /// Opens files as one table, rows in the order of the files. The first file determines the columns; the others must
     /// have them with the same types, in any order. Folders named `key=value` are columns, too. `memory` accounts for
-    /// the footers.
+    /// the footers and the domains of texts.
     pub fn open(paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
         Self::open_on(&DiskSystem, paths, &ParquetOptions::default(), memory)
     }
@@ -154,7 +155,13 @@ impl ParquetTable {
             schema: Arc::new(Schema::new(fields)),
             row_type,
             statistics: Arc::new(statistics),
+            memory: memory.clone(),
         }))
+    }
+
+    /// Accounts for what the table keeps beyond queries.
+    pub(crate) fn memory(&self) -> &BufferManager {
+        &self.memory
     }
 
     /// Returns true if one of its files is remote.
@@ -251,11 +258,18 @@ impl Table for ParquetTable {
     /// Determined on first request.
     fn text_domain(&self, column: usize, memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
         let domain = &self.domains[column];
-        if domain.get().is_none() {
-            let found = text_domain::find(self, column, memory)?;
-            domain.get_or_init(|| found);
-        }
-        Ok(domain.get().and_then(Option::as_ref).map(|known| known.domain.clone()))
+        let known = match domain.get() {
+            Some(known) => known,
+            None => match text_domain::find(self, column, memory) {
+                // Queries run without it. The next one may have the memory.
+                Err(error) if error.kind() == ErrorKind::Resource => return Ok(None),
+                found => {
+                    let found = found?;
+                    domain.get_or_init(|| found)
+                }
+            },
+        };
+        Ok(known.as_ref().map(|known| known.domain.clone()))
     }
 
     /// Determined on first request.

@@ -1,12 +1,12 @@
 //! All values of a text column, from the dictionaries of its chunks; compressed materialization turns them into codes.
 //!
 //! Known only if every page of every chunk has codes and the dictionaries are small, so reading them costs little
-//! compared with any query that keeps the column's rows. Queries run without, too: where memory is short, there is none.
+//! compared with any query that keeps the column's rows.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use godwit_common::{ErrorKind, MemoryTag, Result};
+use godwit_common::{MemoryTag, Result};
 use godwit_expression::{DOMAIN_VALUES_MAX, TextDomain};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::Table;
@@ -27,22 +27,16 @@ pub(crate) struct KnownDomain {
     _memory: Reservation,
 }
 
-/// Returns the values of a column; `None` if it isn't text, if too much would have to be read, or for lack of memory.
+/// Returns the values of a column; `None` if it isn't text, or too much would have to be read. What is read on the way is
+/// accounted for with `memory`, the domain with the table's memory.
 pub(crate) fn find(table: &ParquetTable, column: usize, memory: &BufferManager) -> Result<Option<KnownDomain>> {
-    match read(table, column, memory) {
-        Err(error) if error.kind() == ErrorKind::Resource => Ok(None),
-        found => found,
-    }
-}
-
-fn read(table: &ParquetTable, column: usize, memory: &BufferManager) -> Result<Option<KnownDomain>> {
     let groups = row_groups(table);
     let is_text = table.row_type()[column].physical == PhysicalType::Str;
     if !is_text || !groups.iter().all(|&(file, group)| is_dictionary_encoded(&table.files()[file], group, column)) {
         return Ok(None);
     }
     let window = ReadWindow::new(memory)?;
-    let mut held = memory.reserve(0, MemoryTag::Reader)?;
+    let mut held = table.memory().reserve(0, MemoryTag::Reader)?;
     let mut values: HashSet<Vec<u8>> = HashSet::new();
     for &(file, group) in &groups {
         let part = &table.files()[file];

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use godwit_types::SqlType;
-
 use godwit_common::Span;
+use godwit_types::SqlType;
 
 use crate::print::ColumnNames;
 use crate::{ColumnId, ColumnSet, Expr, Node, NodeId, ParameterId, Relation, SharedId, Values};

@@ -60,12 +60,12 @@ CREATE MACRO generate_subscripts(list, dimension) AS
 -- A row for each part of the text between matches of a pattern
 --   regexp_split_to_table('a1b2c', '[0-9]') → a, b, c
 CREATE MACRO regexp_split_to_table(value, pattern) AS unnest(regexp_split_to_array(value, pattern));
--- The number rounded to so many digits, halves to the even neighbor
+-- The number rounded to the given number of digits; halves go to the even neighbor
 --   round_even(2.5, 0) → 2.0
 CREATE MACRO round_even(number, digits) AS
     CASE WHEN abs(number * 10 ** digits - trunc(number * 10 ** digits)) = 0.5
         THEN 2 * round(number * 10 ** digits / 2.0) / 10 ** digits ELSE round(number, digits) END;
--- The number rounded to so many digits, halves to the even neighbor
+-- The number rounded to the given number of digits; halves go to the even neighbor
 CREATE MACRO roundbankers(number, digits) AS round_even(number, digits);
 -- The first value, or NULL if the second is NULL
 --   constant_or_null(1, NULL) → NULL

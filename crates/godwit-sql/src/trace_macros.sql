@@ -117,7 +117,7 @@ FROM rated
 WINDOW hottest AS (PARTITION BY scope ORDER BY rate DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ORDER BY scope, share;
 
--- The hot working set: bytes that cover so many of all accesses, the knee of the curve, and the buffer that it suggests
+-- The hot working set: the bytes that cover given shares of all accesses, the knee of the curve, and the suggested buffer
 --
 -- The knee is where the curve is farthest above the straight line from nothing to the bytes that cover 99 %; if it is
 -- nowhere far above, there is none, and those bytes are suggested.
@@ -185,7 +185,7 @@ CREATE MACRO godwit_trace_stored_columns(file) AS TABLE
 SELECT "table", "column", max(first_row + rows) AS rows, sum(bytes) AS bytes, sum(samples) AS samples
 FROM godwit_trace_objects(file) WHERE kind = 'segment' GROUP BY ALL;
 
--- The bytes that would be held if tables were cut into so many ranges of their rows, in the order of loading
+-- The bytes to hold if each table were cut into `parts` ranges of its rows, in the order of loading
 --
 -- A range in which a column isn't read needn't be held.
 CREATE MACRO godwit_trace_row_ranges(file, parts := 8) AS TABLE

@@ -3,7 +3,7 @@
 //! ```sh
 //! planning queries data/tpch-sf1 q.sql 50     each query of a script over a database or a folder of Parquet files, 50 times
 //! planning join 50                            a join of 17 small tables
-//! planning points x.godwit 10000000 3         point queries on new tables of so many rows, for 3 seconds each
+//! planning points x.godwit 10000000 3         point queries on new tables with this many rows, 3 seconds each
 //! ```
 //!
 //! Planning is the work of EXPLAIN: from text to pipelines, and to the text that shows them. Writes one line per

@@ -123,8 +123,8 @@ impl Connection {
         self.0.planner(&scope).export_script()
     }
 
-    /// Fails if a file belongs to a database that is open here. `COPY` checks its targets itself; this is for programs that
-    /// write what they show to files of the user's choice.
+    /// Fails if a file belongs to a database that is open here. `COPY` checks its targets itself; this is for programs
+    /// that write what they show to files of the user's choice.
     pub fn check_target(&self, path: &Path) -> Result<()> {
         self.0.database.0.check_target(path)
     }

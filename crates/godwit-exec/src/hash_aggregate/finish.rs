@@ -1,10 +1,10 @@
 //! Turns states into result columns.
 
-use arrow_schema::{DataType, Field};
+use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_rows::Rows;
 use godwit_rows::aggregate_state::{Comoments, Moments, PowerSums, StateLayout};
-use godwit_vector::sql::type_of_field;
+use godwit_vector::sql::sql_type;
 use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, ValueRange, Vector};
 
 use super::plan::Output;
@@ -210,14 +210,9 @@ fn optional(values: Vec<Option<f64>>) -> Vector {
 }
 
 fn overflow(function: &str, ty: &ColumnType) -> Error {
-    Error::user(format!("overflow: the result of {function} doesn't fit {}", shown_type(ty)))
+    let shown = sql_type(&ty.logical).map_or_else(|_| ty.logical.to_string(), |ty| ty.to_string());
+    Error::user(format!("overflow: the result of {function} doesn't fit {shown}"))
         .with_hint("cast the argument to a wider type, such as DECIMAL(38, 2) or DOUBLE")
-}
-
-/// A type as SQL names it.
-fn shown_type(ty: &ColumnType) -> String {
-    let field = Field::new("", ty.logical.clone(), true);
-    type_of_field(&field).map_or_else(|_| ty.logical.to_string(), |ty| ty.to_string())
 }
 
 /// Fails unless all values fit the type.

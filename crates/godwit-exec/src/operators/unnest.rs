@@ -143,10 +143,9 @@ impl TransformWorker for UnnestWorker {
 impl Expansion {
     /// The input rows of the next output rows, and the position of each among the rows of its input row.
     fn next_rows(&mut self) -> (Vec<u32>, Vec<usize>) {
-        let rows_max = self.rows_max;
         let (mut rows, mut positions) = (Vec::new(), Vec::new());
-        while rows.len() < rows_max && self.row < self.repeats.len() {
-            let count = (self.repeats[self.row] - self.emitted).min(rows_max - rows.len());
+        while rows.len() < self.rows_max && self.row < self.repeats.len() {
+            let count = (self.repeats[self.row] - self.emitted).min(self.rows_max - rows.len());
             rows.resize(rows.len() + count, self.row as u32);
             positions.extend(self.emitted..self.emitted + count);
             self.emitted += count;
@@ -191,7 +190,15 @@ impl Expansion {
     }
 }
 
-/// The nested values of a vector, all or its different ones, as an Arrow array.
+/// The values that a vector's rows refer to: one for each row, one for all, or those of a dictionary.
+fn values_of(vector: &Vector) -> &Flat {
+    match vector.data() {
+        Data::Flat(flat) | Data::Constant(flat) => flat,
+        Data::Dictionary(_, dictionary) => dictionary.values(),
+    }
+}
+
+/// Values of a vector as an Arrow array of nested values.
 fn nested_of(vector: &Vector, values: &Flat) -> Result<ArrayRef> {
     match values {
         Flat::Nested(array) => Ok(array.clone()),
@@ -205,11 +212,7 @@ fn nested_of(vector: &Vector, values: &Flat) -> Result<ArrayRef> {
 
 /// Bytes of a nested value of a column, on average; 0 for other columns.
 fn nested_bytes(column: ColumnView<'_>) -> usize {
-    let values = match column.vector.data() {
-        Data::Flat(flat) | Data::Constant(flat) => flat,
-        Data::Dictionary(_, dictionary) => dictionary.values(),
-    };
-    match values {
+    match values_of(column.vector) {
         Flat::Nested(array) => array.to_data().get_slice_memory_size().unwrap_or(0) / array.len().max(1),
         _ => 0,
     }
@@ -219,10 +222,7 @@ fn nested_bytes(column: ColumnView<'_>) -> usize {
 /// repeated for each of them.
 fn elements_of(column: ColumnView<'_>, rows: usize) -> Result<(ArrayRef, Vec<Range<usize>>)> {
     let vector = column.vector;
-    let lists = match vector.data() {
-        Data::Flat(flat) | Data::Constant(flat) => nested_of(vector, flat)?,
-        Data::Dictionary(_, dictionary) => nested_of(vector, dictionary.values())?,
-    };
+    let lists = nested_of(vector, values_of(vector))?;
     let place = |row: usize| match vector.data() {
         Data::Flat(_) => row,
         Data::Constant(_) => 0,

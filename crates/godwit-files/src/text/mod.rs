@@ -116,8 +116,8 @@ impl TextTable {
     }
 
     /// Returns the table in one or more files. `expected` are the columns of the table to be filled: for CSV by
-    /// position, for JSON by name. Without them, they are determined from the beginning of the first file, and the others are read
-    /// accordingly.
+    /// position, for JSON by name. Without them, they are determined from the beginning of the first file, and the
+    /// others are read accordingly.
     pub(crate) fn definition(
         with: TextFiles<'_>,
         paths: &[PathBuf],
