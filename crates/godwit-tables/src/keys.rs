@@ -1,21 +1,21 @@
 //! Finds rows by key, without an index that each commit would have to maintain.
 //!
 //! ```text
-//!   keys ─ hashes ─▶ row group            within its bounds? ─▶ in its Bloom filter? ─▶ decode the columns, compare
-//!                 ─▶ chunk of the delta                         in its Bloom filter? ─▶ compare
+//!   keys ─ hashes ─▶ row group            within its bounds? ─▶ its index: which windows? ─▶ decode them, compare
+//!                 ─▶ chunk of the delta                         in its index?             ─▶ compare
 //! ```
 //!
-//! Row groups and chunks never change, so neither do their filters ([`KeyFilters`](godwit_storage::table::KeyFilters)),
-//! which versions of a table share. For keys of ascending numbers, bounds alone decide; others cost a filter lookup per
-//! row group, and occasionally decode a row group in vain. Scans for a single key use the same filters to skip row
-//! groups.
+//! Row groups and chunks never change, so neither do their indexes ([`KeyIndexes`](godwit_storage::table::KeyIndexes)),
+//! which are built when they are first needed, and which versions of a table share. For keys of ascending numbers,
+//! bounds alone decide; others cost a lookup per row group. Scans for a single key use the same indexes to read only the
+//! windows that may have it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_catalog::TableRules;
 use godwit_common::Result;
-use godwit_storage::table::RowGroup;
+use godwit_storage::table::{RowGroup, WINDOW_ROWS, WindowSet};
 use godwit_vector::kernels::cast::{convert, min_max};
 use godwit_vector::kernels::compare::{Comparison, compare};
 use godwit_vector::kernels::hash::hash_vectors;
@@ -28,13 +28,16 @@ use crate::version::TableVersion;
 /// More keys than this aren't looked up one by one.
 const KEYS_MAX: u64 = CHUNK_ROWS as u64;
 
-/// Smaller chunks of the delta have no filter: they will soon be merged with others.
-const FILTER_ROWS_MIN: usize = CHUNK_ROWS / 2;
+/// Smaller chunks of the delta have no index: they will soon be merged with others.
+const INDEXED_ROWS_MIN: usize = CHUNK_ROWS / 2;
 
 /// The keys to look up: rows without NULL, and their hashes.
+#[derive(Default)]
 struct Keys {
     vectors: Vec<Vector>,
     hashes: Vec<u64>,
+    /// The keys in the order of their hashes.
+    by_hash: Vec<u32>,
 }
 
 /// The keys that have been found so far.
@@ -119,7 +122,7 @@ impl TableVersion {
             Ok(())
         })?;
         if pieces.is_empty() {
-            return Ok(Some(Keys { vectors: Vec::new(), hashes: Vec::new() }));
+            return Ok(Some(Keys::default()));
         }
         let joined = (0..columns.len()).map(|at| {
             let of_column: Vec<Vector> = pieces.iter().map(|piece| piece[at].clone()).collect();
@@ -147,17 +150,15 @@ impl TableVersion {
             }
             let (rows, memory) = (group.rows as usize, self.memory());
             let visit = |add: &mut dyn FnMut(&[u64])| self.visit_hashes(number, columns, add);
-            let candidates = group.filters.candidates(columns, rows, &keys.hashes, memory, visit)?;
-            if candidates.is_empty() {
-                continue;
+            let windows = group.key_indexes.windows(columns, rows, &keys.hashes, memory, visit)?;
+            let some = windows.iter().copied().fold(WindowSet::EMPTY, WindowSet::union);
+            let deleted = self.deleted().of(number as u32).map(AsRef::as_ref);
+            for window in (0..rows.div_ceil(WINDOW_ROWS)).filter(|&window| some.contains(window)) {
+                let wanted = keys.sorted(|key| windows[key].contains(window));
+                let vectors = self.main().window(number, columns, window, memory)?;
+                let start = window * WINDOW_ROWS;
+                search.compare(&wanted, &vectors, WINDOW_ROWS.min(rows - start), start, deleted);
             }
-            let (wanted, deleted) = (keys.sorted(&candidates), self.deleted().of(number as u32));
-            let mut start = 0;
-            self.main().for_each_window(number, columns, self.memory(), |vectors, rows| {
-                search.compare(&wanted, vectors, rows, start, deleted.map(AsRef::as_ref));
-                start += rows;
-                Ok(())
-            })?;
         }
         self.find_in_delta(columns, &mut search, delta_rows)?;
         Ok(search.found)
@@ -173,26 +174,33 @@ impl TableVersion {
         })
     }
 
-    /// True if scans for single values of a column may ask for filters: it is a key by itself, or has an index.
-    pub(crate) fn is_looked_up(&self, column: usize) -> bool {
-        let Some(field) = self.schema().fields().get(column) else { return false };
+    /// The key or index all of whose columns have a single value, if scans may ask for it: its columns and the hash of
+    /// their values. `values` are columns with a vector of one value each.
+    pub(crate) fn looked_up(&self, values: &[(usize, Vector)]) -> Option<(Vec<usize>, u64)> {
+        let fields = self.schema().fields();
+        let value_of = |name: &String| {
+            values.iter().find(|(column, _)| fields.get(*column).is_some_and(|it| it.name().eq_ignore_ascii_case(name)))
+        };
         let TableRules { keys, indexes, .. } = &**self.rules();
-        let columns = keys.iter().map(|key| &key.columns).chain(indexes.iter().map(|index| &index.columns));
-        columns.into_iter().any(|columns| matches!(&columns[..], [name] if name.eq_ignore_ascii_case(field.name())))
+        let mut lists = keys.iter().map(|key| &key.columns).chain(indexes.iter().map(|index| &index.columns));
+        let found: Vec<&(usize, Vector)> = lists.find_map(|names| names.iter().map(value_of).collect())?;
+        let (columns, vectors): (Vec<usize>, Vec<Vector>) = found.into_iter().cloned().unzip();
+        let mut hashes = Vec::new();
+        hash_vectors(&vectors, 1, &mut hashes);
+        Some((columns, hashes[0]))
     }
 
-    /// False if no row of a row group has a value with this hash in a column for which [`Self::is_looked_up`] is true.
-    pub(crate) fn may_have(&self, group: usize, column: usize, hash: u64) -> Result<bool> {
-        let RowGroup { filters, rows, .. } = &*self.main().groups[group];
-        let columns = [column];
-        let visit = |add: &mut dyn FnMut(&[u64])| self.visit_hashes(group, &columns, add);
-        filters.may_have(&columns, *rows as usize, hash, self.memory(), visit)
+    /// The windows of a row group that may have a row with this hash in columns that [`Self::looked_up`] returned.
+    pub(crate) fn windows_of(&self, group: usize, columns: &[usize], hash: u64) -> Result<WindowSet> {
+        let RowGroup { key_indexes, rows, .. } = &*self.main().groups[group];
+        let visit = |add: &mut dyn FnMut(&[u64])| self.visit_hashes(group, columns, add);
+        key_indexes.windows_of_scan(columns, *rows as usize, hash, self.memory(), visit)
     }
 
     fn find_in_delta(&self, columns: &[usize], search: &mut Search<'_>, delta_rows: Range<usize>) -> Result<()> {
         let (keys, deleted) = (search.keys, self.deleted().of(DELTA));
         let mut end = 0;
-        for DeltaChunk { chunk, filters, .. } in self.delta().chunks() {
+        for DeltaChunk { chunk, key_indexes, .. } in self.delta().chunks() {
             let start = end;
             end += chunk.len();
             if start >= delta_rows.end {
@@ -203,8 +211,8 @@ impl TableVersion {
             }
             let values = |&column: &usize| self.delta().values(column, &chunk.dense(column));
             let vectors: Vec<Vector> = columns.iter().map(values).collect();
-            let candidates = match chunk.len() < FILTER_ROWS_MIN {
-                true => (0..keys.hashes.len() as u32).collect(),
+            let windows = match chunk.len() < INDEXED_ROWS_MIN {
+                true => vec![WindowSet::ALL; keys.hashes.len()],
                 false => {
                     let visit = |add: &mut dyn FnMut(&[u64])| {
                         let mut hashes = Vec::new();
@@ -212,12 +220,13 @@ impl TableVersion {
                         add(&hashes);
                         Ok(())
                     };
-                    filters.candidates(columns, chunk.len(), &keys.hashes, self.memory(), visit)?
+                    key_indexes.windows(columns, chunk.len(), &keys.hashes, self.memory(), visit)?
                 }
             };
-            if !candidates.is_empty() {
+            let wanted = keys.sorted(|key| !windows[key].is_empty());
+            if !wanted.is_empty() {
                 let rows = chunk.len().min(delta_rows.end - start);
-                search.compare(&keys.sorted(&candidates), &vectors, rows, start, deleted.map(AsRef::as_ref));
+                search.compare(&wanted, &vectors, rows, start, deleted.map(AsRef::as_ref));
             }
         }
         Ok(())
@@ -238,7 +247,9 @@ impl Keys {
         };
         let mut hashes = Vec::new();
         hash_vectors(&vectors, vectors.first().map_or(0, Vector::len), &mut hashes);
-        Self { vectors, hashes }
+        let mut by_hash: Vec<u32> = (0..hashes.len() as u32).collect();
+        by_hash.sort_unstable_by_key(|&key| hashes[key as usize]);
+        Self { vectors, hashes, by_hash }
     }
 
     /// False if the bounds of a column of the row group exclude all keys.
@@ -252,11 +263,10 @@ impl Keys {
         !columns.iter().zip(&self.vectors).zip(types).any(is_outside)
     }
 
-    /// The hashes of some keys, ascending, each with its key.
-    fn sorted(&self, candidates: &[u32]) -> Vec<(u64, u32)> {
-        let mut sorted: Vec<_> = candidates.iter().map(|&at| (self.hashes[at as usize], at)).collect();
-        sorted.sort_unstable();
-        sorted
+    /// The hashes of the wanted keys, ascending, each with its key.
+    fn sorted(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<(u64, u32)> {
+        let wanted = self.by_hash.iter().filter(|&&key| is_wanted(key as usize));
+        wanted.map(|&key| (self.hashes[key as usize], key)).collect()
     }
 }
 

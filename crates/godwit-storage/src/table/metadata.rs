@@ -115,7 +115,7 @@ impl Main {
             let rows = bytes.u32()?;
             let segment = |column: &MainColumn| read_segment(bytes, &streams, column, rows);
             let segments = columns.iter().map(segment).collect::<Result<_>>()?;
-            Ok(Arc::new(RowGroup { rows, segments, filters: Arc::default() }))
+            Ok(Arc::new(RowGroup { rows, segments, key_indexes: Arc::default() }))
         });
         let groups = groups.collect::<Result<_>>()?;
         Ok(Self { columns, groups })

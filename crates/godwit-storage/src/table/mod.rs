@@ -15,7 +15,7 @@
 
 mod dictionary;
 mod forms;
-mod key_filter;
+mod key_index;
 mod load;
 mod metadata;
 mod types;
@@ -37,7 +37,7 @@ use godwit_vector::{SharedBytes, ValueRange, Vector};
 
 pub use dictionary::ColumnDictionary;
 pub use forms::{Form, FormBytes};
-pub use key_filter::KeyFilters;
+pub use key_index::{KeyIndexes, WindowSet};
 pub use load::{Load, LoadWorker};
 pub use metadata::{read_fields, write_fields};
 pub use types::stored_type;
@@ -91,8 +91,8 @@ pub struct RowGroup {
     pub rows: u32,
     /// By column.
     pub segments: Vec<Segment>,
-    /// Filters that rule out keys; shared with row groups that have the same rows in other codes.
-    pub filters: Arc<KeyFilters>,
+    /// Where keys are; shared with row groups that have the same rows in other codes.
+    pub key_indexes: Arc<KeyIndexes>,
 }
 
 /// A column of a row group.
@@ -169,25 +169,38 @@ impl Main {
         memory: &BufferManager,
         mut visit: impl FnMut(&[Vector], usize) -> Result<()>,
     ) -> Result<()> {
-        let group = &self.groups[group];
-        for start in (0..group.rows as usize).step_by(WINDOW_ROWS) {
-            let rows = start..(group.rows as usize).min(start + WINDOW_ROWS);
-            let read = |&index: &usize| {
-                let (segment, column) = (&group.segments[index], &self.columns[index]);
-                let open = segment.open_rows(&rows, memory)?;
-                let first = open.rows().start;
-                let values = open.part()?.decode(rows.start - first..rows.end - first)?;
-                match column.dictionary.as_ref().filter(|_| segment.part_of(start).has_codes()) {
-                    Some(dictionary) => {
-                        dictionary.load(memory)?.with_codes(&values).ok_or_else(|| corrupt("a code without a string"))
-                    }
-                    None => Ok(values),
-                }
-            };
-            let vectors = columns.iter().map(read).collect::<Result<Vec<_>>>()?;
-            visit(&vectors, rows.len())?;
+        let rows = self.groups[group].rows as usize;
+        for window in 0..rows.div_ceil(WINDOW_ROWS) {
+            let vectors = self.window(group, columns, window, memory)?;
+            visit(&vectors, WINDOW_ROWS.min(rows - window * WINDOW_ROWS))?;
         }
         Ok(())
+    }
+
+    /// Some columns of a window of a row group: of [`WINDOW_ROWS`] rows, or those that are left.
+    pub fn window(
+        &self,
+        group: usize,
+        columns: &[usize],
+        window: usize,
+        memory: &BufferManager,
+    ) -> Result<Vec<Vector>> {
+        let group = &self.groups[group];
+        let start = window * WINDOW_ROWS;
+        let rows = start..(group.rows as usize).min(start + WINDOW_ROWS);
+        let read = |&index: &usize| {
+            let (segment, column) = (&group.segments[index], &self.columns[index]);
+            let open = segment.open_rows(&rows, memory)?;
+            let first = open.rows().start;
+            let values = open.part()?.decode(rows.start - first..rows.end - first)?;
+            match column.dictionary.as_ref().filter(|_| segment.part_of(start).has_codes()) {
+                Some(dictionary) => {
+                    dictionary.load(memory)?.with_codes(&values).ok_or_else(|| corrupt("a code without a string"))
+                }
+                None => Ok(values),
+            }
+        };
+        columns.iter().map(read).collect()
     }
 
     /// Removes row groups, given by their ascending numbers. The columns' summaries still count them, except for the

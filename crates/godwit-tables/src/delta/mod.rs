@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use godwit_common::{MemoryTag, Result};
 use godwit_encoding::OrderedDictionary;
 use godwit_memory::{BufferManager, Reservation};
-use godwit_storage::table::KeyFilters;
+use godwit_storage::table::KeyIndexes;
 use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::{CHUNK_ROWS, Chunk, Dictionary, Flat, PhysicalType, Vector};
 
@@ -42,8 +42,8 @@ pub(crate) struct DeltaChunk {
     /// The columns as they are kept.
     pub chunk: Chunk,
     memory: Arc<Reservation>,
-    /// Filters for finding keys.
-    pub filters: Arc<KeyFilters>,
+    /// Where keys are: in it, or not.
+    pub key_indexes: Arc<KeyIndexes>,
 }
 
 impl Drop for DeltaChunk {
@@ -107,7 +107,7 @@ impl Delta {
             let columns: Vec<Vector> = stored.iter().map(|column| column.slice(start, count)).collect();
             let bytes = columns.iter().map(bytes_of).sum();
             let memory = Arc::new(memory.reserve(bytes, MemoryTag::Table)?);
-            self.chunks.push(DeltaChunk { chunk: Chunk::new(columns, count), memory, filters: Arc::default() });
+            self.chunks.push(DeltaChunk { chunk: Chunk::new(columns, count), memory, key_indexes: Arc::default() });
         }
         self.rows += rows;
         self.merge_small(memory)
@@ -131,7 +131,7 @@ impl Delta {
             let joined = columns.into_iter().map(|(first, second)| concatenated(&[first, second]));
             let chunk = Chunk::new(joined.collect(), first.len() + second.len());
             self.chunks.truncate(self.chunks.len() - 2);
-            self.chunks.push(DeltaChunk { chunk, memory, filters: Arc::default() });
+            self.chunks.push(DeltaChunk { chunk, memory, key_indexes: Arc::default() });
         }
         Ok(())
     }

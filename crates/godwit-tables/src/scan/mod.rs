@@ -24,13 +24,17 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_pipeline::scan_filter::Pruning;
 use godwit_pipeline::{OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask};
-use godwit_vector::{Bitmap, RowType};
+use godwit_storage::table::WINDOW_ROWS;
+use godwit_vector::{Bitmap, PhysicalType, RowType};
 
 use crate::version::TableVersion;
 use packed::PackedFilter;
-use plan::Morsel;
+use plan::{Criteria, Morsel, ScanPlan};
 use reader::Dictionaries;
 use version_reader::VersionReader;
+
+/// Up to this many rows, searching them is faster than looking keys up.
+const SEARCHED_ROWS_MAX: usize = 2 * WINDOW_ROWS;
 
 /// Minimum number of rows per worker: waking one and waiting for it takes 50 to 200 µs, as long as reading some
 /// thousands of rows. A key lookup reads one window, and the rows that aren't in row groups yet.
@@ -62,32 +66,42 @@ impl Readable for TableVersion {
         let memory = task.memory(query);
         let row_type = self.scan_type();
         let dictionaries = Dictionaries::load(self, &task.columns)?;
-        let of_filters = task.stages.iter().filter_map(|stage| packed::range(stage, row_type));
-        let ranges: Vec<_> = of_filters.chain(pruning.key_ranges.iter().copied()).collect();
-        let mut plan = plan::plan(self, pruning.filters, &ranges, &dictionaries);
-        for (column, hash) in task.stages.iter().filter_map(|stage| packed::single_value(stage, row_type)) {
-            plan.look_up(self, column, hash)?;
+        let of_filters: Vec<_> = task.stages.iter().filter_map(|stage| packed::range(stage, row_type)).collect();
+        let criteria = Criteria::new(self, &dictionaries, pruning, &of_filters);
+        let mut plan = ScanPlan::new(&criteria);
+        for (column, wanted) in of_filters {
+            plan.narrow(self, column, wanted, &memory)?;
+        }
+        if plan.rows_of_main() > SEARCHED_ROWS_MAX {
+            let values: Vec<_> = task.stages.iter().filter_map(|it| packed::single_value(it, row_type)).collect();
+            if let Some((columns, hash)) = self.looked_up(&values) {
+                plan.look_up(self, &columns, hash)?;
+            }
         }
         let rows_left = plan.rows - plan.rows_pruned;
         let mut packed = Vec::with_capacity(task.stages.len());
         for stage in &task.stages {
             let filter = PackedFilter::of(stage, row_type, &dictionaries, rows_left, &memory)?;
-            if let Some(PackedFilter::Range(wanted)) = &filter {
-                plan.narrow(stage.columns()[0], *wanted, &memory)?;
+            // Integers have narrowed it already.
+            if let (Some(PackedFilter::Range(wanted)), &[column]) = (&filter, &stage.columns()[..])
+                && row_type[column].physical == PhysicalType::Str
+            {
+                plan.narrow(self, column, *wanted, &memory)?;
             }
             packed.push(filter);
         }
         let rows = self.delta_rows();
         let delta = task.stages.iter().map(|stage| packed::delta_codes(stage, row_type, &dictionaries, rows, &memory));
         let delta = delta.collect::<Result<_>>()?;
-        let rows_read: usize = plan.morsels.iter().map(Morsel::rows).sum();
+        let morsels = plan.morsels(&criteria);
+        let rows_read: usize = morsels.iter().map(Morsel::rows).sum();
         Ok(Planned {
-            workers_max: plan.morsels.len().min(rows_read.div_ceil(ROWS_PER_WORKER_MIN)),
+            workers_max: morsels.len().min(rows_read.div_ceil(ROWS_PER_WORKER_MIN)),
             rows: plan.rows,
             rows_pruned: plan.rows_pruned,
             groups: self.main().groups.len(),
             groups_pruned: plan.groups_pruned,
-            plan: VersionPlan { morsels: plan.morsels, dictionaries, packed, delta },
+            plan: VersionPlan { morsels, dictionaries, packed, delta },
         })
     }
 

@@ -9,8 +9,9 @@ use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::{Condition, Stage, StagePlan};
 use godwit_plan::Comparison;
 use godwit_types::Value;
-use godwit_vector::kernels::hash::{hash_bytes, hash_integer};
-use godwit_vector::{Bitmap, CHUNK_ROWS, Chunk, ColumnType, Dictionary, PhysicalType, RowType, ValueRange, Vector};
+use godwit_vector::{
+    Bitmap, CHUNK_ROWS, Chunk, ColumnType, Dictionary, Flat, PhysicalType, RowType, StrColumn, ValueRange, Vector,
+};
 
 use super::reader::Dictionaries;
 
@@ -72,20 +73,28 @@ pub(super) fn range(stage: &StagePlan, row_type: &RowType) -> Option<(usize, Val
     }
 }
 
-/// The column of a stage and the hash of its only value that passes, if there is just one and it is a number or a
+/// The column of a comparison and its integers that pass, if they form a range.
+pub(super) fn range_of_comparison(condition: &Condition, row_type: &RowType) -> Option<(usize, ValueRange)> {
+    let Condition::Compare(column, ..) = condition else { return None };
+    Some((*column, range_of(condition, &row_type[*column])?))
+}
+
+/// The column of a stage and its only value that passes, as a vector, if there is just one and it is a number or a
 /// string.
-pub(super) fn single_value(stage: &StagePlan, row_type: &RowType) -> Option<(usize, u64)> {
+pub(super) fn single_value(stage: &StagePlan, row_type: &RowType) -> Option<(usize, Vector)> {
     let StagePlan::Predicate { columns, conditions, .. } = stage else { return None };
     let &[column] = &columns[..] else { return None };
-    let hash = |condition: &Condition| match condition {
-        Condition::Compare(_, Comparison::Equal, Value::Text(text)) => Some(hash_bytes(text.as_bytes())),
+    let value = |condition: &Condition| match condition {
+        Condition::Compare(_, Comparison::Equal, Value::Text(text)) => {
+            Some(Vector::flat(Flat::Str(StrColumn::from_strings([text.as_bytes()])), None))
+        }
         Condition::Compare(_, Comparison::Equal, _) => {
             let value = range_of(condition, &row_type[column])?.min;
-            i64::try_from(value).ok().map(hash_integer)
+            i64::try_from(value).ok().map(|value| Vector::from_values(vec![value], None))
         }
         _ => None,
     };
-    Some((column, conditions.iter().find_map(hash)?))
+    Some((column, conditions.iter().find_map(value)?))
 }
 
 /// The codes of the delta's dictionary that pass the filter of a stage, if they determine which rows do and if that

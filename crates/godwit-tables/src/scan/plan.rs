@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_pipeline::scan_filter::{Bounds, Conjunct, refuted};
-use godwit_storage::table::RowGroup;
+use godwit_pipeline::scan_filter::{Bounds, Condition, Conjunct, Pruning, refuted};
+use godwit_storage::table::{RowGroup, WINDOW_ROWS, WindowSet};
 use godwit_types::Value;
 use godwit_vector::sql::sql_type;
 use godwit_vector::{Chunk, PhysicalType, ValueRange};
 
+use super::packed;
 use super::reader::Dictionaries;
 use crate::deleted::Place;
 use crate::delta::DeltaChunk;
@@ -19,12 +20,9 @@ use crate::version::TableVersion;
 /// Rows of a morsel: half a row group, so that two workers finish together.
 const MORSEL_ROWS: usize = 65_536;
 
-/// Up to this many morsels, reading them is faster than checking key filters.
-const LOOKED_THROUGH_MORSELS: usize = 2;
-
-/// Bounds of windows are asked for if at most this many morsels are left: in more, the wanted values are likely to be
-/// everywhere. One thread reads them while the scan is planned, which takes one to two milliseconds for eight morsels.
-const NARROWED_MORSELS_MAX: usize = 8;
+/// Bounds of windows are asked for if at most this many row groups are left: in more, the wanted values are likely to be
+/// everywhere. One thread reads them while the scan is planned, which takes one to two milliseconds for four.
+const NARROWED_GROUPS_MAX: usize = 4;
 
 /// A piece of work.
 pub(crate) enum Morsel {
@@ -43,115 +41,168 @@ impl Morsel {
     }
 }
 
-/// The morsels of a scan, and counts of what was skipped.
-pub(crate) struct ScanPlan {
-    pub morsels: Vec<Morsel>,
+/// What a scan's filters tell about rows without their values.
+pub(super) struct Criteria<'a> {
+    version: &'a TableVersion,
+    dictionaries: &'a Dictionaries,
+    /// Columns with the range that their integers have to be in.
+    ranges: Vec<(usize, ValueRange)>,
+    /// What else filters require.
+    others: Vec<&'a Condition>,
+}
+
+impl<'a> Criteria<'a> {
+    /// `of_filters` are columns with the range of their integers that all rows are in which pass their filters.
+    pub(super) fn new(
+        version: &'a TableVersion,
+        dictionaries: &'a Dictionaries,
+        pruning: &Pruning<'a>,
+        of_filters: &[(usize, ValueRange)],
+    ) -> Self {
+        let mut ranges: Vec<_> = of_filters.iter().chain(&pruning.key_ranges).copied().collect();
+        let mut others = Vec::new();
+        for Conjunct { condition, .. } in pruning.filters {
+            match packed::range_of_comparison(condition, version.scan_type()) {
+                Some(range) if ranges.contains(&range) => {}
+                Some(range) => ranges.push(range),
+                None => others.push(condition),
+            }
+        }
+        Self { version, dictionaries, ranges, others }
+    }
+
+    /// True if bounds show that none of these rows of a row group passes.
+    fn refute(&self, group: &RowGroup, rows: &Range<usize>) -> bool {
+        let bounds = |column: usize| bounds(self.version, group, column, rows, self.dictionaries);
+        self.ranges.iter().any(|&(column, wanted)| excludes(group, column, rows, wanted))
+            || self.others.iter().any(|condition| refuted(condition, &bounds))
+    }
+}
+
+/// Consecutive rows of a row group that may pass.
+struct Piece {
+    /// Number of the row group.
+    group: usize,
+    rows: Range<usize>,
+}
+
+/// The rows of a table that a scan has to read, fewer with each move, and counts of the others.
+pub(super) struct ScanPlan {
+    /// Those of the main part, in ascending order.
+    pieces: Vec<Piece>,
     pub groups_pruned: usize,
+    /// Rows of the table, but for row groups whose rows are all deleted.
     pub rows: u64,
     pub rows_pruned: u64,
 }
 
-/// Plans a scan. `ranges` are columns with the wanted range of their integers; all rows that pass `filters` are in
-/// range.
-pub(super) fn plan(
-    version: &TableVersion,
-    filters: &[Conjunct],
-    ranges: &[(usize, ValueRange)],
-    dictionaries: &Dictionaries,
-) -> ScanPlan {
-    let mut plan = ScanPlan { morsels: Vec::new(), groups_pruned: 0, rows: 0, rows_pruned: 0 };
-    for (number, group) in version.main().groups.iter().enumerate() {
-        if version.deleted().of(number as Place).is_some_and(|set| set.rows() == group.rows as usize) {
-            continue;
-        }
-        let rows = group.rows as usize;
-        plan.rows += rows as u64;
-        let is_refuted = |rows: Range<usize>| {
-            let bounds = |column: usize| bounds(version, group, column, &rows, dictionaries);
-            ranges.iter().any(|&(column, wanted)| excludes(group, column, &rows, wanted))
-                || filters.iter().any(|filter| refuted(&filter.condition, &bounds))
-        };
-        if is_refuted(0..rows) {
-            plan.groups_pruned += 1;
-            plan.rows_pruned += rows as u64;
-            continue;
-        }
-        let morsels = (0..rows).step_by(MORSEL_ROWS).map(|start| start..rows.min(start + MORSEL_ROWS));
-        for morsel in morsels {
-            // Parts have bounds of their own.
-            if morsel.len() < rows && is_refuted(morsel.clone()) {
-                plan.rows_pruned += morsel.len() as u64;
+impl ScanPlan {
+    /// All rows but those of row groups that bounds refute.
+    pub(super) fn new(criteria: &Criteria<'_>) -> Self {
+        let version = criteria.version;
+        let mut plan = Self { pieces: Vec::new(), groups_pruned: 0, rows: version.delta_rows() as u64, rows_pruned: 0 };
+        for (number, group) in version.main().groups.iter().enumerate() {
+            let rows = group.rows as usize;
+            if version.deleted().of(number as Place).is_some_and(|set| set.rows() == rows) {
+                continue;
+            }
+            plan.rows += rows as u64;
+            if criteria.refute(group, &(0..rows)) {
+                plan.groups_pruned += 1;
+                plan.rows_pruned += rows as u64;
             } else {
-                plan.morsels.push(Morsel::Main(group.clone(), number as Place, morsel));
+                plan.pieces.push(Piece { group: number, rows: 0..rows });
             }
         }
+        plan
     }
-    let mut first = 0;
-    for DeltaChunk { chunk, .. } in version.delta().chunks() {
-        plan.rows += chunk.len() as u64;
-        plan.morsels.push(Morsel::Delta(chunk.clone(), first));
-        first += chunk.len();
-    }
-    plan
-}
 
-impl ScanPlan {
-    /// Skips row groups in which no row has a value with this hash in a column.
-    pub(super) fn look_up(&mut self, version: &TableVersion, column: usize, hash: u64) -> Result<()> {
-        if self.morsels_of_main() <= LOOKED_THROUGH_MORSELS || !version.is_looked_up(column) {
+    /// Rows of the main part that are left.
+    pub(super) fn rows_of_main(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.rows.len()).sum()
+    }
+
+    /// Trims windows from the ends of pieces that have no integer, or code, in the `wanted` range of a column, if few row
+    /// groups are left.
+    pub(super) fn narrow(
+        &mut self,
+        version: &TableVersion,
+        column: usize,
+        wanted: ValueRange,
+        memory: &BufferManager,
+    ) -> Result<()> {
+        if self.pieces.len() > NARROWED_GROUPS_MAX {
             return Ok(());
         }
-        // The row group that was checked last, and whether it may have the value: its morsels are consecutive.
-        let mut last = None;
-        let mut kept = Vec::new();
-        for morsel in std::mem::take(&mut self.morsels) {
-            if let Morsel::Main(_, place, rows) = &morsel {
-                let may_have = match last.filter(|(known, _)| known == place) {
-                    Some((_, may_have)) => may_have,
-                    None => version.may_have(*place as usize, column, hash)?,
-                };
-                self.groups_pruned += usize::from(!may_have && last.is_none_or(|(known, _)| known != *place));
-                last = Some((*place, may_have));
-                if !may_have {
-                    self.rows_pruned += rows.len() as u64;
-                    continue;
+        for piece in &mut self.pieces {
+            let Some(segment) = version.main().groups[piece.group].segments.get(column) else { continue };
+            if let Some(ranges) = segment.window_ranges(memory)? {
+                let within = ranges.rows_within(piece.rows.clone(), wanted);
+                self.rows_pruned += (piece.rows.len() - within.len()) as u64;
+                piece.rows = within;
+            }
+        }
+        self.pieces.retain(|piece| !piece.rows.is_empty());
+        Ok(())
+    }
+
+    /// Leaves the windows in which some row may have this hash in columns that are [looked
+    /// up](TableVersion::looked_up).
+    pub(super) fn look_up(&mut self, version: &TableVersion, columns: &[usize], hash: u64) -> Result<()> {
+        for Piece { group, rows } in std::mem::take(&mut self.pieces) {
+            let windows = version.windows_of(group, columns, hash)?;
+            self.groups_pruned += usize::from(windows.is_empty());
+            self.rows_pruned += rows.len() as u64;
+            if !windows.is_empty() {
+                for rows in runs_of(windows, &rows) {
+                    self.rows_pruned -= rows.len() as u64;
+                    self.pieces.push(Piece { group, rows });
                 }
             }
-            kept.push(morsel);
         }
-        self.morsels = kept;
         Ok(())
     }
 
-    /// Trims windows from the ends of morsels that have no integer, or code, in the `wanted` range of a column, if few
-    /// morsels are left.
-    pub(super) fn narrow(&mut self, column: usize, wanted: ValueRange, memory: &BufferManager) -> Result<()> {
-        if self.morsels_of_main() > NARROWED_MORSELS_MAX {
-            return Ok(());
-        }
-        // The bounds of the row group before: its morsels are consecutive, and are one lookup.
-        let mut last = None;
-        for morsel in &mut self.morsels {
-            let Morsel::Main(group, place, rows) = morsel else { continue };
-            let Some(segment) = group.segments.get(column) else { continue };
-            let ranges = match last.take().filter(|(known, _)| known == place) {
-                Some((_, ranges)) => ranges,
-                None => segment.window_ranges(memory)?,
-            };
-            if let Some(ranges) = &ranges {
-                let within = ranges.rows_within(rows.clone(), wanted);
-                self.rows_pruned += (rows.len() - within.len()) as u64;
-                *rows = within;
+    /// What is left, cut into morsels.
+    pub(super) fn morsels(&mut self, criteria: &Criteria<'_>) -> Vec<Morsel> {
+        let mut morsels = Vec::new();
+        for Piece { group: number, rows } in std::mem::take(&mut self.pieces) {
+            let group = &criteria.version.main().groups[number];
+            let is_whole = rows.end <= MORSEL_ROWS;
+            for start in (0..rows.end).step_by(MORSEL_ROWS) {
+                let rows = rows.start.max(start)..rows.end.min(start + MORSEL_ROWS);
+                if rows.is_empty() {
+                    continue;
+                }
+                // Parts have bounds of their own.
+                if !is_whole && criteria.refute(group, &rows) {
+                    self.rows_pruned += rows.len() as u64;
+                } else {
+                    morsels.push(Morsel::Main(group.clone(), number as Place, rows));
+                }
             }
-            last = Some((*place, ranges));
         }
-        self.morsels.retain(|morsel| morsel.rows() > 0);
-        Ok(())
+        let mut first = 0;
+        for DeltaChunk { chunk, .. } in criteria.version.delta().chunks() {
+            morsels.push(Morsel::Delta(chunk.clone(), first));
+            first += chunk.len();
+        }
+        morsels
     }
+}
 
-    fn morsels_of_main(&self) -> usize {
-        self.morsels.iter().filter(|morsel| matches!(morsel, Morsel::Main(..))).count()
+/// The rows that are in these windows, as ranges of consecutive windows.
+fn runs_of(windows: WindowSet, rows: &Range<usize>) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for window in (rows.start / WINDOW_ROWS..rows.end.div_ceil(WINDOW_ROWS)).filter(|&it| windows.contains(it)) {
+        let start = rows.start.max(window * WINDOW_ROWS);
+        let end = rows.end.min((window + 1) * WINDOW_ROWS);
+        match runs.last_mut().filter(|run| run.end == start) {
+            Some(run) => run.end = end,
+            None => runs.push(start..end),
+        }
     }
+    runs
 }
 
 /// True if no integer of a column is in the `wanted` range, in the parts of a row group that have some of these rows.

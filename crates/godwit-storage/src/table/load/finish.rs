@@ -70,7 +70,10 @@ impl Load {
                     stored(segment.parts, &streams[stream])
                 });
                 let segments = segments.collect();
-                added.push((group.number, Arc::new(RowGroup { rows: group.rows, segments, filters: Arc::default() })));
+                added.push((
+                    group.number,
+                    Arc::new(RowGroup { rows: group.rows, segments, key_indexes: Arc::default() }),
+                ));
             }
         }
         added.sort_by_key(|(number, _)| *number);
@@ -108,7 +111,7 @@ fn recoded_groups(base: &Main, finished: &[FinishedColumn], streams: &[Arc<ByteS
                 None => segment.clone(),
             }
         });
-        Arc::new(RowGroup { rows: group.rows, segments: segments.collect(), filters: group.filters.clone() })
+        Arc::new(RowGroup { rows: group.rows, segments: segments.collect(), key_indexes: group.key_indexes.clone() })
     };
     base.groups.iter().enumerate().map(recode).collect()
 }

@@ -1,0 +1,295 @@
+//! Where keys may be among immutable rows: for the hash of a key, the windows of a row group that may have it.
+//!
+//! ```text
+//!   hash ─ upper half ─▶ bucket ─ starts ─▶ entries: │ 26 bits of the mixed hash, window │ …
+//! ```
+//!
+//! There is an entry for each row, and a bucket for every four. One absent hash in sixteen million passes. An index is
+//! built when keys are looked up, and kept as a cached page: when memory is short it is dropped, and rebuilt for the next
+//! lookup. So a key costs nothing when rows are written, and little memory when it is checked.
+
+use godwit_common::{MemoryTag, Result};
+use godwit_encoding::ROW_GROUP_ROWS;
+use godwit_memory::{BufferManager, CachedPage, PinnedPage};
+use parking_lot::Mutex;
+
+use super::WINDOW_ROWS;
+
+/// Rows per bucket: 5 bytes per row in all. With two, it would be 6, for one cache line less in few lookups.
+const BUCKET_ROWS: usize = 4;
+
+const WORD_BYTES: usize = 4;
+
+/// Low bits of an entry, which are the number of the window.
+const WINDOW_BITS: u32 = 6;
+const _: () = assert!(ROW_GROUP_ROWS.div_ceil(WINDOW_ROWS) <= 1 << WINDOW_BITS, "a set of windows is one word");
+
+/// Odd, with irregular bits: those of an entry must differ from those that chose its bucket.
+const ENTRY_FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Number of single-key lookups before an index is built for them: building it reads and hashes all keys, which takes
+/// about as long as this many searches for a value among the packed keys.
+const SCANS_BEFORE_BUILT: u32 = 16;
+
+/// The indexes of some rows, one for each list of columns that was searched.
+#[derive(Default)]
+pub struct KeyIndexes(Mutex<Vec<KeyIndex>>);
+
+struct KeyIndex {
+    columns: Vec<usize>,
+    page: Option<CachedPage>,
+    /// Searches that found no index.
+    scans: u32,
+}
+
+/// Some windows of a row group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowSet(u64);
+
+impl WindowSet {
+    /// No window.
+    pub const EMPTY: Self = Self(0);
+    /// All windows, however many there are.
+    pub const ALL: Self = Self(u64::MAX);
+
+    /// True if there is none.
+    pub fn is_empty(self) -> bool {
+        self == Self::EMPTY
+    }
+
+    /// True if it has this window.
+    pub fn contains(self, window: usize) -> bool {
+        self.0 >> window & 1 == 1
+    }
+
+    /// The windows of both.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl KeyIndexes {
+    /// For each of `hashes`, the windows whose `columns` may have it. If there is no index yet, `visit` has to pass on
+    /// the hashes of all `rows` rows, in order; without memory for an index, they may be anywhere.
+    pub fn windows(
+        &self,
+        columns: &[usize],
+        rows: usize,
+        hashes: &[u64],
+        memory: &BufferManager,
+        visit: impl FnOnce(&mut dyn FnMut(&[u64])) -> Result<()>,
+    ) -> Result<Vec<WindowSet>> {
+        Ok(match self.pinned(columns, rows, memory, visit)? {
+            Some(page) => hashes.iter().map(|&hash| windows_of(page.as_slice(), rows, hash)).collect(),
+            None => vec![WindowSet::ALL; hashes.len()],
+        })
+    }
+
+    /// [`windows`](Self::windows) of one hash for scans, which can search the values themselves: an index is built for
+    /// them only after several have asked.
+    pub fn windows_of_scan(
+        &self,
+        columns: &[usize],
+        rows: usize,
+        hash: u64,
+        memory: &BufferManager,
+        visit: impl FnOnce(&mut dyn FnMut(&[u64])) -> Result<()>,
+    ) -> Result<WindowSet> {
+        if let Some(page) = self.known(columns) {
+            return Ok(windows_of(page.as_slice(), rows, hash));
+        }
+        {
+            let mut indexes = self.0.lock();
+            let index = Self::index(&mut indexes, columns);
+            index.scans += 1;
+            if index.scans <= SCANS_BEFORE_BUILT {
+                return Ok(WindowSet::ALL);
+            }
+            index.scans = 0;
+        }
+        let page = self.pinned(columns, rows, memory, visit)?;
+        Ok(page.map_or(WindowSet::ALL, |page| windows_of(page.as_slice(), rows, hash)))
+    }
+
+    /// The index of some columns, if it exists.
+    fn known(&self, columns: &[usize]) -> Option<PinnedPage> {
+        self.0.lock().iter().find(|index| index.columns == columns)?.page.as_ref()?.pin()
+    }
+
+    fn index<'a>(indexes: &'a mut Vec<KeyIndex>, columns: &[usize]) -> &'a mut KeyIndex {
+        let at = indexes.iter().position(|index| index.columns == columns).unwrap_or_else(|| {
+            indexes.push(KeyIndex { columns: columns.to_vec(), page: None, scans: 0 });
+            indexes.len() - 1
+        });
+        &mut indexes[at]
+    }
+
+    fn pinned(
+        &self,
+        columns: &[usize],
+        rows: usize,
+        memory: &BufferManager,
+        visit: impl FnOnce(&mut dyn FnMut(&[u64])) -> Result<()>,
+    ) -> Result<Option<PinnedPage>> {
+        if let Some(known) = self.known(columns) {
+            return Ok(Some(known));
+        }
+        // Two concurrent lookups may both build it; the later one stays.
+        let Ok(_hashes) = memory.reserve(rows * size_of::<u64>(), MemoryTag::Table) else { return Ok(None) };
+        let bytes = (buckets(rows) + 1 + rows) * WORD_BYTES;
+        let made = memory.cache(bytes, MemoryTag::Table, |index| {
+            let mut hashes = Vec::with_capacity(rows);
+            visit(&mut |window| hashes.extend_from_slice(window))?;
+            assert_eq!(hashes.len(), rows, "each row has a hash");
+            fill(index, &hashes);
+            Ok(())
+        })?;
+        let Some((page, pinned)) = made else { return Ok(None) };
+        Self::index(&mut self.0.lock(), columns).page = Some(page);
+        Ok(Some(pinned))
+    }
+}
+
+fn buckets(rows: usize) -> usize {
+    rows.div_ceil(BUCKET_ROWS)
+}
+
+fn bucket_of(hash: u64, buckets: usize) -> usize {
+    (((hash >> 32) * buckets as u64) >> 32) as usize
+}
+
+/// The bits of an entry that tell one hash from others in its bucket.
+fn tag(hash: u64) -> u32 {
+    (hash.wrapping_mul(ENTRY_FACTOR) >> 32) as u32 >> WINDOW_BITS << WINDOW_BITS
+}
+
+/// Writes the index of rows with these hashes: where the entries of each bucket begin, the number of all, the entries.
+fn fill(index: &mut [u8], hashes: &[u64]) {
+    let buckets = buckets(hashes.len());
+    let (starts, entries) = index.split_at_mut((buckets + 1) * WORD_BYTES);
+    starts.fill(0);
+    for &hash in hashes {
+        let bucket = bucket_of(hash, buckets);
+        set_word(starts, bucket, word(starts, bucket) + 1);
+    }
+    let mut end = 0;
+    for bucket in 0..=buckets {
+        end += word(starts, bucket);
+        set_word(starts, bucket, end);
+    }
+    // Where a bucket ends moves to where it begins.
+    for (row, &hash) in hashes.iter().enumerate().rev() {
+        let bucket = bucket_of(hash, buckets);
+        let at = word(starts, bucket) - 1;
+        set_word(starts, bucket, at);
+        set_word(entries, at as usize, tag(hash) | (row / WINDOW_ROWS) as u32);
+    }
+}
+
+fn windows_of(index: &[u8], rows: usize, hash: u64) -> WindowSet {
+    let buckets = buckets(rows);
+    let (starts, entries) = index.split_at((buckets + 1) * WORD_BYTES);
+    let bucket = bucket_of(hash, buckets);
+    let mut windows = 0;
+    for at in word(starts, bucket)..word(starts, bucket + 1) {
+        let entry = word(entries, at as usize);
+        let window = entry & ((1 << WINDOW_BITS) - 1);
+        windows |= u64::from(entry - window == tag(hash)) << window;
+    }
+    WindowSet(windows)
+}
+
+fn word(words: &[u8], at: usize) -> u32 {
+    let bytes = &words[at * WORD_BYTES..(at + 1) * WORD_BYTES];
+    u32::from_le_bytes(bytes.try_into().expect("four bytes"))
+}
+
+fn set_word(words: &mut [u8], at: usize, word: u32) {
+    words[at * WORD_BYTES..(at + 1) * WORD_BYTES].copy_from_slice(&word.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use godwit_memory::BufferConfig;
+    use godwit_vector::kernels::hash::hash_integer;
+
+    use super::*;
+
+    /// Passes on the hashes of integers, window by window.
+    fn add_all(keys: impl Iterator<Item = i64>, add: &mut dyn FnMut(&[u64])) {
+        let hashes: Vec<u64> = keys.map(hash_integer).collect();
+        hashes.chunks(WINDOW_ROWS).for_each(add);
+    }
+
+    #[test]
+    fn each_key_is_in_its_window_and_others_are_nowhere() {
+        let memory = BufferManager::new(BufferConfig::new(64 << 20)).unwrap();
+        let indexes = KeyIndexes::default();
+        let rows = 100_000;
+        let hashes: Vec<u64> = (0..2 * rows as i64).map(hash_integer).collect();
+        let windows = |hashes: &[u64], calls: &mut usize| {
+            let visit = |add: &mut dyn FnMut(&[u64])| {
+                *calls += 1;
+                add_all(0..rows as i64, add);
+                Ok(())
+            };
+            indexes.windows(&[1, 2], rows, hashes, &memory, visit).unwrap()
+        };
+        let mut calls = 0;
+        let found = windows(&hashes, &mut calls);
+        let (there, absent) = found.split_at(rows);
+        assert!(there.iter().enumerate().all(|(row, set)| set.contains(row / WINDOW_ROWS)));
+        let single = there.iter().filter(|set| (0..64).filter(|&window| set.contains(window)).count() == 1).count();
+        assert!(rows - single < 3, "{} keys seem to be in several windows", rows - single);
+        let wrong = absent.iter().filter(|set| !set.is_empty()).count();
+        assert!(wrong < 3, "{wrong} of {rows}");
+        assert_eq!(windows(&hashes[..3], &mut calls), [WindowSet(1); 3]);
+        assert_eq!(calls, 1, "the index is kept");
+    }
+
+    #[test]
+    fn equal_keys_are_in_all_of_their_windows() {
+        let memory = BufferManager::new(BufferConfig::new(64 << 20)).unwrap();
+        let rows = 10 * WINDOW_ROWS + 5;
+        // One key in every other window.
+        let keys = (0..rows).map(|row| (row / WINDOW_ROWS % 2) as i64);
+        let visit = |add: &mut dyn FnMut(&[u64])| {
+            add_all(keys, add);
+            Ok(())
+        };
+        let hashes = [0, 1, 2].map(hash_integer);
+        let found = KeyIndexes::default().windows(&[0], rows, &hashes, &memory, visit).unwrap();
+        assert_eq!(found, [WindowSet(0b101_0101_0101), WindowSet(0b010_1010_1010), WindowSet::EMPTY]);
+    }
+
+    #[test]
+    fn scans_get_an_index_when_many_have_asked() {
+        let memory = BufferManager::new(BufferConfig::new(64 << 20)).unwrap();
+        let indexes = KeyIndexes::default();
+        let mut calls = 0;
+        let mut windows = |key: i64| {
+            let visit = |add: &mut dyn FnMut(&[u64])| {
+                calls += 1;
+                add_all(0..1000, add);
+                Ok(())
+            };
+            (indexes.windows_of_scan(&[0], 1000, hash_integer(key), &memory, visit).unwrap(), calls)
+        };
+        for _ in 0..SCANS_BEFORE_BUILT {
+            assert_eq!(windows(5000), (WindowSet::ALL, 0));
+        }
+        assert_eq!(windows(5000), (WindowSet::EMPTY, 1));
+        assert_eq!(windows(999), (WindowSet(1), 1));
+        assert_eq!(windows(1000), (WindowSet::EMPTY, 1));
+    }
+
+    #[test]
+    fn without_memory_keys_may_be_anywhere() {
+        let memory = BufferManager::new(BufferConfig::new(1 << 20)).unwrap();
+        let _all = memory.reserve(memory.memory_limit() as usize, MemoryTag::Other).unwrap();
+        let visit = |_: &mut dyn FnMut(&[u64])| unreachable!("there is no room for an index");
+        let found = KeyIndexes::default().windows(&[0], 1000, &[1, 2], &memory, visit).unwrap();
+        assert_eq!(found, [WindowSet::ALL; 2]);
+    }
+}
