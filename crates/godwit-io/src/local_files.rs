@@ -8,20 +8,22 @@
 //!
 //! An unnamed file disappears with the process, even if it is killed.
 
-use std::collections::BTreeSet;
+mod stream;
+
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 use rustix::fs::{AtFlags, CWD};
 #[cfg(target_os = "linux")]
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use self::stream::Stream;
 use crate::durable::sync_folder_of;
 use crate::page_cache::read_ahead;
 use crate::{DiskSystem, FileKind, FileMetadata, Files, Input, InputFile, NewFile};
@@ -49,10 +51,7 @@ impl Files for DiskSystem {
         let found = self.metadata(path)?;
         match found.kind {
             FileKind::Folder => Err(io::ErrorKind::IsADirectory.into()),
-            FileKind::Stream => {
-                let claim = Claim::of(found.identity)?;
-                Ok(Input::Stream(Box::new(Stream { file: File::open(path)?, _claim: claim })))
-            }
+            FileKind::Stream => Ok(Input::Stream(Box::new(Stream::open(path, found.identity)?))),
             FileKind::File => {
                 let file = File::open(path)?;
                 let bytes = file.metadata()?.len();
@@ -115,38 +114,6 @@ impl InputFile for LocalInput {
 
     fn will_need(&self, offset: u64, bytes: u64) {
         read_ahead(&self.file, offset, bytes);
-    }
-}
-
-/// A stream being read, by only one reader in this process.
-struct Stream {
-    file: File,
-    _claim: Claim,
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read(buffer)
-    }
-}
-
-/// The right to read a stream.
-struct Claim((u64, u64));
-
-impl Claim {
-    fn of(identity: (u64, u64)) -> io::Result<Self> {
-        if Self::all().insert(identity) { Ok(Self(identity)) } else { Err(io::ErrorKind::ResourceBusy.into()) }
-    }
-
-    fn all() -> MutexGuard<'static, BTreeSet<(u64, u64)>> {
-        static CLAIMED: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
-        CLAIMED.lock().expect("nobody panics with the set locked")
-    }
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        Self::all().remove(&self.0);
     }
 }
 

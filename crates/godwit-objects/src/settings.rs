@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use godwit_common::without_secrets;
 use parking_lot::RwLock;
 
 /// A setting of object stores.
@@ -49,10 +50,11 @@ impl ObjectSettings {
         self.values.read()[setting as usize].clone()
     }
 
-    /// Returns the value that was set, in a form that may be shown: for secrets only that there is one.
+    /// Returns the value that was set, in a form that may be shown: for secrets only that there is one; URLs without
+    /// users and passwords.
     pub fn shown(&self, setting: ObjectSetting) -> Option<String> {
         let value = self.get(setting)?;
-        Some(if setting.is_secret() { "(set, not shown)".to_owned() } else { value })
+        Some(if setting.is_secret() { "(set, not shown)".to_owned() } else { without_secrets(&value) })
     }
 
     /// Sets a value; `None`: use the environment.

@@ -9,6 +9,11 @@ use crate::kernel::{Lease, Work, too_heavy};
 /// Bytes that need no reservation: those of a few chunks of short values.
 const FREE_BYTES: usize = 64 << 10;
 
+/// Reserves memory for what a row needs while it is computed. Little needs no reservation.
+pub(crate) fn scratch(bytes: usize, work: &dyn Work) -> Result<Option<Lease>> {
+    (bytes > FREE_BYTES).then(|| work.reserve(bytes)).transpose()
+}
+
 /// The memory granted to one growing result.
 ///
 /// While a buffer is being copied to grow, both its old and its new allocation are granted.

@@ -173,6 +173,10 @@ fn settings_are_checked_and_secrets_not_shown() {
         .unwrap();
     let shown = text(&connection, "SELECT * FROM godwit_settings()") + &text(&connection, "SHOW s3_secret_access_key");
     assert!(!shown.contains("the-secret") && shown.contains("not shown") && shown.contains("the-key"), "{shown}");
+    connection.execute("SET s3_endpoint = 'http://user:the-secret@localhost:1'").unwrap();
+    let shown = text(&connection, "SHOW s3_endpoint");
+    assert!(!shown.contains("the-secret") && shown.contains("localhost"), "{shown}");
+    connection.execute(&format!("SET s3_endpoint = '{}'", server.url())).unwrap();
     assert!(error(&connection, "SET s3_url_style = 'x'").to_string().contains("'path' or 'vhost'"));
     assert!(error(&connection, "FROM 'ftp://h/x.parquet'").to_string().contains("ftp://"));
     server.fail_always(Some(Fault::Status(403)));

@@ -84,11 +84,11 @@ impl Compiler<'_> {
 }
 
 /// A call of a function of `godwit-scalar` on behalf of a statement.
-struct FunctionCall {
-    kernel: Arc<dyn VectorKernel>,
-    work: Arc<dyn Work>,
-    can_fail: bool,
-    is_volatile: bool,
+pub(super) struct FunctionCall {
+    pub(super) kernel: Arc<dyn VectorKernel>,
+    pub(super) work: Arc<dyn Work>,
+    pub(super) can_fail: bool,
+    pub(super) is_volatile: bool,
 }
 
 impl Kernel for FunctionCall {

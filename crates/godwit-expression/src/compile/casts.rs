@@ -4,7 +4,10 @@
 //! per value; TRY_CAST turns values that fail them into NULL. Text is read and written by `godwit-types`. Nested values
 //! are cast row by row.
 
+use std::sync::Arc;
+
 use godwit_common::{Error, Result, SqlState};
+use godwit_scalar::Work;
 use godwit_types::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of_timestamp, finite_timestamp};
 use godwit_types::calendar::{is_finite_timestamp, ticks_per_second, timestamp_of_date};
 use godwit_types::{SqlType, Value, cast_kind, cast_value, parse_value, write_integer, write_value};
@@ -14,6 +17,7 @@ use godwit_vector::{ColumnType, Native, PhysicalType, StrColumn, ValueRange, Vec
 
 use super::checked::Checked;
 use super::labels;
+use super::nested_casts::{self, CAST_PART_BYTES, Counted, READ_PART_BYTES};
 use super::rows::RowFunction;
 use super::types::{exact_limit, is_held_as_text};
 use super::values::text_at;
@@ -33,6 +37,7 @@ pub(super) fn compile(
     to: &SqlType,
     lenient: bool,
     text: &str,
+    work: &Arc<dyn Work>,
 ) -> Result<Expression> {
     if from == to {
         return Ok(argument);
@@ -51,7 +56,7 @@ pub(super) fn compile(
     match (from, to) {
         _ if from == to => Ok(argument),
         // Numbers in strings have no kernels.
-        (SqlType::UHugeInt, other) | (other, SqlType::UHugeInt) if is_number(other) => cast.by_rows(argument),
+        (SqlType::UHugeInt, other) | (other, SqlType::UHugeInt) if is_number(other) => cast.by_rows(argument, work),
         _ if is_number(from) && is_number(to) => cast.number(argument),
         (SqlType::Date, _) if to.is_timestamp() => cast.midnight(argument),
         _ if from.is_timestamp() && to.is_timestamp() => cast.timestamp(argument),
@@ -59,19 +64,23 @@ pub(super) fn compile(
         (_, SqlType::Time) if from.is_timestamp() => cast.time_of_day(argument),
         (_, SqlType::Varchar) if is_held_as_text(from) => Ok(argument),
         (SqlType::Enum(definition), SqlType::Varchar) => labels::as_text(argument, definition),
+        (_, SqlType::Varchar) if from.is_nested() => nested_casts::written(argument, from, work),
         (_, SqlType::Varchar) => cast.written(argument),
         (SqlType::Varchar, SqlType::Enum(definition)) => labels::of_text(argument, to, definition, lenient),
-        (SqlType::Varchar, _) => cast.read(argument),
+        (SqlType::Varchar, _) => cast.read(argument, work),
         // The text of a bit string isn't that of the number that it stands for.
-        (SqlType::Bit, _) => cast.by_rows(argument),
-        _ if is_held_as_text(from) => cast.read(argument),
-        _ => cast.by_rows(argument),
+        (SqlType::Bit, _) => cast.by_rows(argument, work),
+        _ if is_held_as_text(from) => cast.read(argument, work),
+        _ => cast.by_rows(argument, work),
     }
 }
 
 /// Casts a date to its first moment, as some timestamp type.
 pub(super) fn midnight(date: Expression, to: &SqlType, text: &str) -> Result<Expression> {
-    compile(date, &SqlType::Date, to, false, text)
+    if matches!(date.as_literal(), Some((_, true))) {
+        return Expression::literal(&Value::Null, to);
+    }
+    Cast { from: &SqlType::Date, to, lenient: false, text }.midnight(date)
 }
 
 struct Cast<'t> {
@@ -252,13 +261,16 @@ impl Cast<'_> {
         Ok(Expression::strict(Write { from: self.from.clone() }, vec![argument], output))
     }
 
-    fn read(&self, argument: Expression) -> Result<Expression> {
+    fn read(&self, argument: Expression, work: &Arc<dyn Work>) -> Result<Expression> {
         let output = column_type(self.to, argument.output().nullable || self.lenient)?;
         let kernel = Read { to: self.to.clone(), integers: self.to.integer_range(), is_lenient: self.lenient };
-        Ok(Expression::strict(kernel, vec![argument], output))
+        Ok(match self.to.is_nested() {
+            true => Expression::strict(Counted::new(kernel, READ_PART_BYTES, work), vec![argument], output),
+            false => Expression::strict(kernel, vec![argument], output),
+        })
     }
 
-    fn by_rows(&self, argument: Expression) -> Result<Expression> {
+    fn by_rows(&self, argument: Expression, work: &Arc<dyn Work>) -> Result<Expression> {
         let (from, to, lenient) = (self.from.clone(), self.to.clone(), self.lenient);
         let nullable = argument.output().nullable || lenient;
         let function = RowFunction {
@@ -274,7 +286,11 @@ impl Cast<'_> {
                 }
             },
         };
-        function.call(vec![(argument, from)], nullable)
+        if !from.is_nested() {
+            return function.call(vec![(argument, from)], nullable);
+        }
+        let output = column_type(self.to, nullable)?;
+        Ok(Expression::strict(Counted::new(function.kernel(vec![from]), CAST_PART_BYTES, work), vec![argument], output))
     }
 }
 

@@ -28,6 +28,7 @@ mod labels;
 mod lambdas;
 mod locals;
 mod logic;
+mod nested_casts;
 mod reduce;
 mod rows;
 mod times;
@@ -121,7 +122,8 @@ impl<'a> Compiler<'a> {
             ExprKind::Literal(value) => Expression::literal(value, &expr.ty),
             ExprKind::Parameter(id) => conform(Expression::parameter(&self.context.parameter(*id)?)?, &expr.ty),
             ExprKind::Cast { input, lenient } => {
-                casts::compile(self.compile(input)?, &input.ty, &expr.ty, *lenient, &text_of(expr, self.context))
+                let text = text_of(expr, self.context);
+                casts::compile(self.compile(input)?, &input.ty, &expr.ty, *lenient, &text, self.context.work())
             }
             ExprKind::Compare(comparison, a, b) => comparisons::compile(
                 *comparison,

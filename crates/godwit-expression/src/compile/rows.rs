@@ -28,7 +28,12 @@ impl<F: Fn(&[Value]) -> Result<Value> + Send + Sync + 'static> RowFunction<F> {
     pub(super) fn call(self, arguments: Vec<(Expression, SqlType)>, nullable: bool) -> Result<Expression> {
         let output = column_type(&self.ty, nullable)?;
         let (arguments, types): (Vec<Expression>, Vec<SqlType>) = arguments.into_iter().unzip();
-        Ok(Expression::strict(RowKernel { function: self, types }, arguments, output))
+        Ok(Expression::strict(self.kernel(types), arguments, output))
+    }
+
+    /// The kernel of a call with arguments of these types.
+    pub(super) fn kernel(self, types: Vec<SqlType>) -> impl Kernel + 'static {
+        RowKernel { function: self, types }
     }
 }
 

@@ -1,3 +1,4 @@
+use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::AtomicU32;
 
@@ -127,4 +128,24 @@ fn a_stream_has_one_reader() {
     };
     assert_eq!((read("one"), read("two")), ("one".to_owned(), "two".to_owned()));
     assert_eq!(folder.names(), ["pipe"]);
+}
+
+#[test]
+fn the_wait_for_a_writer_ends_when_the_statement_stops() {
+    use crate::interruptible;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let folder = Folder::new();
+    let path = folder.path("pipe");
+    rustix::fs::mkfifoat(CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let read = || DiskSystem.open(&path).unwrap().reader().read_to_string(&mut String::new());
+    let error = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| interruptible(is_stopped.clone(), read).unwrap_err());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!reader.is_finished(), "a pipe without a writer isn't at its end");
+        is_stopped.store(true, Ordering::Relaxed);
+        reader.join().unwrap()
+    });
+    assert!(error.to_string().contains("interrupted"), "{error}");
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::SqlType;
-use godwit_vector::sql::Reader;
+use godwit_vector::sql::{Reader, TextSink};
 use godwit_vector::{Flat, Vector};
 
 use crate::function::{Category, Form, Function, function};
 use crate::kernel::{Kernel, Work};
 use crate::list::types::{bad_argument, settled_as_text};
-use crate::rows::{Writer, for_each_row, valid_rows, with_nulls};
+use crate::rows::{Pieces, for_each_row, valid_rows, with_nulls};
 
 pub(super) fn functions() -> Vec<Function> {
     let json = |names, description| function(Category::Json, names, description);
@@ -65,14 +65,10 @@ impl Kernel for MakingKernel {
         let valid = if self.shape == Shape::Value { valid_rows(arguments) } else { None };
         let readers = arguments.iter().zip(&self.types).map(|(vector, ty)| Reader::new(vector, ty));
         let readers: Vec<Reader<'_>> = readers.collect::<Result<_>>()?;
-        let mut out = Writer::new(rows, work);
-        let mut written = String::new();
+        let mut out = Pieces::new(rows, work);
         for_each_row(rows, valid.as_deref(), work, |row, is_valid| {
             if is_valid {
-                written.clear();
-                self.write(&readers, row, &mut written)?;
-                out.reserve(written.len())?;
-                out.push_str(&written);
+                self.write(&readers, row, &mut out)?;
             }
             out.end_row()
         })?;
@@ -81,29 +77,29 @@ impl Kernel for MakingKernel {
 }
 
 impl MakingKernel {
-    fn write(&self, readers: &[Reader<'_>], row: usize, out: &mut String) -> Result<()> {
+    fn write(&self, readers: &[Reader<'_>], row: usize, out: &mut Pieces<'_>) -> Result<()> {
         match self.shape {
             Shape::Value => readers[0].write_json(row, out),
             Shape::Array => {
-                out.push('[');
+                out.text().push('[');
                 for (at, reader) in readers.iter().enumerate() {
-                    out.push_str(if at == 0 { "" } else { "," });
+                    out.text().push_str(if at == 0 { "" } else { "," });
                     reader.write_json(row, out)?;
                 }
-                out.push(']');
+                out.text().push(']');
                 Ok(())
             }
             Shape::Object => {
-                out.push('{');
+                out.text().push('{');
                 for (at, entry) in readers.chunks_exact(2).enumerate() {
-                    out.push_str(if at == 0 { "" } else { "," });
+                    out.text().push_str(if at == 0 { "" } else { "," });
                     if !entry[0].write_json_key(row, out)? {
                         return Err(Error::user("a key of a JSON object must not be NULL")
                             .with_code(SqlState::INVALID_PARAMETER_VALUE));
                     }
                     entry[1].write_json(row, out)?;
                 }
-                out.push('}');
+                out.text().push('}');
                 Ok(())
             }
         }

@@ -175,11 +175,15 @@ impl Call<'_> {
     }
 
     /// Takes one element of an array for each row, or NULL.
-    pub(crate) fn element(&self, source: &ArrayRef, mut place: impl FnMut(usize) -> Option<usize>) -> Result<Vector> {
+    pub(crate) fn element<O: Answer<usize>>(
+        &self,
+        source: &ArrayRef,
+        mut place: impl FnMut(usize) -> O,
+    ) -> Result<Vector> {
         let mut places: Vec<Option<u32>> = vec![None; self.rows];
         for_each_row(self.rows, self.valid.as_deref(), self.work, |row, is_valid| {
             if is_valid {
-                places[row] = place(row).map(|place| place as u32);
+                places[row] = place(row).answer()?.map(|place| place as u32);
             }
             Ok(())
         })?;

@@ -249,7 +249,7 @@ pub(super) fn median(arguments: &[ArgumentType<'_>]) -> Chosen {
         let flat = vector.to_flat();
         if !call.result.is_timestamp() {
             let keys = call.element_keys(0, &lists)?;
-            return call.element(&lists.elements, |row| super::sort::middle(&keys, lists.range(row)));
+            return call.element(&lists.elements, |row| super::sort::middle(&keys, lists.range(row), call.work));
         }
         let Flat::I64(ticks) = &flat else { unreachable!("timestamps are 64 bits wide") };
         let mut valid = Vec::new();

@@ -13,7 +13,8 @@ use super::list_function;
 use super::lists::Lists;
 use super::types::{Chosen, element_of_all, list_as};
 use crate::function::Function;
-use crate::kernel::Work;
+use crate::kernel::{Lease, Work};
+use crate::room::scratch;
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -76,6 +77,8 @@ pub(crate) struct Groups {
     firsts: Vec<u32>,
     /// Hash table of item numbers, by their keys.
     table: Vec<u32>,
+    /// The memory of both, if it is much.
+    _lease: Option<Lease>,
 }
 
 impl Groups {
@@ -98,6 +101,11 @@ impl Groups {
             return Ok(&self.firsts);
         }
         let mask = (count * 2).next_power_of_two() - 1;
+        if mask >= self.table.capacity() {
+            *self = Self::default();
+            self._lease = scratch((mask + 1 + count) * size_of::<u32>(), work)?;
+            self.firsts.reserve_exact(count);
+        }
         self.table.clear();
         self.table.resize(mask + 1, FREE);
         for item in 0..count {

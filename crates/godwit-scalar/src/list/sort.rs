@@ -14,6 +14,8 @@ use super::numbers::checked_fraction;
 use super::types::{Chosen, element_of, is_text, list_as};
 use crate::choose::fits;
 use crate::function::Function;
+use crate::kernel::Work;
+use crate::room::scratch;
 use crate::rows::Strings;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -79,11 +81,26 @@ fn one_of(word: &str, first: &str, second: &str) -> Result<bool> {
 }
 
 /// Calls `then` with the indices of some elements in order; equal elements keep their order.
-fn in_order<O>(keys: &Keys, range: Range<usize>, direction: Direction, then: impl FnOnce(&[u32]) -> O) -> O {
-    match_keys!(keys, typed => then(&ordered(typed, keys, range, direction)))
+fn in_order<O>(
+    keys: &Keys,
+    range: Range<usize>,
+    direction: Direction,
+    work: &dyn Work,
+    then: impl FnOnce(&[u32]) -> O,
+) -> Result<O> {
+    match_keys!(keys, typed => ordered(typed, keys, range, direction, work, then))
 }
 
-fn ordered<K: Typed>(typed: &K, keys: &Keys, range: Range<usize>, direction: Direction) -> Vec<u32> {
+fn ordered<K: Typed, O>(
+    typed: &K,
+    keys: &Keys,
+    range: Range<usize>,
+    direction: Direction,
+    work: &dyn Work,
+    then: impl FnOnce(&[u32]) -> O,
+) -> Result<O> {
+    // Pairs, and the indices of NULLs and of all.
+    let _lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + 2 * size_of::<u32>()), work)?;
     let mut nulls = Vec::new();
     let mut valid: Vec<(K::Key<'_>, u32)> = Vec::with_capacity(range.len());
     for place in range {
@@ -98,23 +115,24 @@ fn ordered<K: Typed>(typed: &K, keys: &Keys, range: Range<usize>, direction: Dir
         if order == Ordering::Equal { at.cmp(other) } else { order }
     });
     let valid = valid.into_iter().map(|(_, place)| place);
-    match direction.nulls_first {
+    let places: Vec<u32> = match direction.nulls_first {
         true => nulls.into_iter().chain(valid).collect(),
         false => valid.chain(nulls).collect(),
-    }
+    };
+    Ok(then(&places))
 }
 
 /// Returns the index of the median, the lower one of two.
-pub(super) fn middle(keys: &Keys, range: Range<usize>) -> Option<usize> {
-    at_fraction(keys, range, 0.5)
+pub(super) fn middle(keys: &Keys, range: Range<usize>, work: &dyn Work) -> Result<Option<usize>> {
+    at_fraction(keys, range, 0.5, work)
 }
 
 /// Returns the index of the least element that is not below the given fraction of all, without NULLs.
-fn at_fraction(keys: &Keys, range: Range<usize>, fraction: f64) -> Option<usize> {
+fn at_fraction(keys: &Keys, range: Range<usize>, fraction: f64, work: &dyn Work) -> Result<Option<usize>> {
     let ascending = Direction { is_descending: false, nulls_first: false };
     let valid = range.clone().filter(|&at| keys.is_valid(at)).count();
     let place = ((fraction * valid as f64).ceil() as usize).max(1) - 1;
-    (valid > 0).then(|| in_order(keys, range, ascending, |places| places[place] as usize))
+    (valid > 0).then(|| in_order(keys, range, ascending, work, |places| places[place] as usize)).transpose()
 }
 
 /// The element at a fraction of the way through the sorted list.
@@ -130,7 +148,7 @@ pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
         for row in (0..call.rows).filter(|&row| call.is_computed(row)) {
             checked_fraction(fractions[row])?;
         }
-        call.element(&lists.elements, |row| at_fraction(&keys, lists.range(row), fractions[row]))
+        call.element(&lists.elements, |row| at_fraction(&keys, lists.range(row), fractions[row], call.work))
     };
     Some(Ok(strict(vec![list_as(list, &element), SqlType::Double], element, compute)))
 }
@@ -161,8 +179,9 @@ fn sorted(arguments: &[ArgumentType<'_>], given: Option<bool>) -> Chosen {
         let directions = Directions::of(call, given);
         call.picked(&[&lists.elements], |row, out| {
             let direction = directions.in_row(row, given.is_none())?;
-            in_order(&keys, lists.range(row), direction, |places| places.iter().for_each(|&at| out.push(at as usize)));
-            Ok(())
+            let range = lists.range(row);
+            out.reserve(range.len())?;
+            in_order(&keys, range, direction, call.work, |places| places.iter().for_each(|&at| out.push(at as usize)))
         })
     };
     let form = strict(types, SqlType::list_of(element), compute).never_null();
@@ -186,8 +205,9 @@ fn grade_up(arguments: &[ArgumentType<'_>]) -> Chosen {
         call.made::<i64, _>(|row, out| {
             let (range, direction) = (lists.range(row), directions.in_row(row, true)?);
             let position = |place: u32| (place as usize - range.start + 1) as i64;
-            in_order(&keys, range.clone(), direction, |places| places.iter().for_each(|&at| out.push(position(at))));
-            Ok(())
+            in_order(&keys, range.clone(), direction, call.work, |places| {
+                places.iter().for_each(|&at| out.push(position(at)));
+            })
         })
     };
     Some(Ok(strict(types, SqlType::list_of(SqlType::BigInt), compute).never_null()))

@@ -20,6 +20,7 @@ mod any_texts;
 mod arguments;
 mod labels;
 mod mapped;
+mod pieces;
 mod results;
 mod text_lists;
 
@@ -37,6 +38,7 @@ pub(crate) use self::arguments::{
 };
 pub(crate) use self::labels::label;
 pub(crate) use self::mapped::{mapped, mapped_where};
+pub(crate) use self::pieces::Pieces;
 pub(crate) use self::results::{Answer, Fixed, TextResult, Writer, Written};
 pub(crate) use self::text_lists::{CHECK_ELEMENTS, ELEMENT_BYTES, ListWriter, texts};
 use crate::function::Form;

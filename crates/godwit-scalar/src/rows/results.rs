@@ -167,6 +167,11 @@ impl<'w> Writer<'w> {
         self.work.check()
     }
 
+    /// The same, and if there was no memory for what was written of this row.
+    pub(crate) fn check_written(&mut self) -> Result<()> {
+        self.failure.take().map_or_else(|| self.work.check(), Err)
+    }
+
     pub(crate) fn push(&mut self, character: char) {
         self.push_str(character.encode_utf8(&mut [0; 4]));
     }

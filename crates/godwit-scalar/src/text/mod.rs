@@ -9,6 +9,7 @@ mod format;
 mod graphemes;
 mod languages;
 mod length;
+mod nested;
 mod pad;
 mod parts;
 mod path;
@@ -21,6 +22,7 @@ mod trim;
 mod unicode;
 
 pub(crate) use self::concat::are_lists;
+pub use self::nested::nested_as_text;
 use crate::function::Function;
 
 pub(crate) fn functions() -> Vec<Function> {

@@ -207,7 +207,7 @@ impl Planner {
                 }
                 let unreadable = || {
                     let error = Error::user(format!("'{path}' is not a file that can be read"));
-                    Err(error.with_hint("paths end in .parquet or .arrow; for others add FORMAT"))
+                    Err(error.with_hint("add FORMAT csv, json, parquet or arrow: the name doesn't tell which it is"))
                 };
                 let is_parquet = || [".parquet", ".parq"].iter().any(|ending| path.to_lowercase().ends_with(ending));
                 match format.or_else(|| is_parquet().then(|| "parquet".to_owned())) {

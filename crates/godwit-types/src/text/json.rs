@@ -214,6 +214,12 @@ pub fn special_in_string(text: &[u8], from: usize) -> Option<usize> {
 /// Writes a text in quotes, with the escapes that JSON requires.
 pub fn write_json_string(out: &mut String, text: &str) {
     out.push('"');
+    write_json_escaped(out, text);
+    out.push('"');
+}
+
+/// Writes what is between the quotes of [`write_json_string`]; a text can be written in several pieces.
+pub fn write_json_escaped(out: &mut String, text: &str) {
     let mut written = 0;
     while let Some(at) = special_in_string(text.as_bytes(), written) {
         out.push_str(&text[written..at]);
@@ -230,5 +236,4 @@ pub fn write_json_string(out: &mut String, text: &str) {
         written = at + 1;
     }
     out.push_str(&text[written..]);
-    out.push('"');
 }

@@ -32,8 +32,9 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, SqlState};
 
 pub use digits::write_integer;
-pub use json::{special_in_string, write_json_string};
+pub use json::{special_in_string, write_json_escaped, write_json_string};
 pub(crate) use nested::wrong_length;
+pub use nested::{needs_quotes, write_escaped, write_part, write_quoted};
 
 use crate::names::nearest;
 use crate::{EnumType, IntervalUnit, SqlType, TimeZone, Value};

@@ -221,7 +221,8 @@ fn write_all<P>(out: &mut String, brackets: [char; 2], parts: &[P], write: impl 
     out.push(brackets[1]);
 }
 
-fn write_part(out: &mut String, value: &Value, ty: &SqlType) {
+/// Appends a value as it is written within a nested one.
+pub fn write_part(out: &mut String, value: &Value, ty: &SqlType) {
     let text: Option<Arc<str>> = match (value, ty) {
         (Value::Text(text), _) => Some(text.clone()),
         (Value::Integer(position), SqlType::Enum(labels)) => Some(super::label(*position, labels).clone()),
@@ -234,20 +235,27 @@ fn write_part(out: &mut String, value: &Value, ty: &SqlType) {
     }
 }
 
-fn needs_quotes(text: &str) -> bool {
+/// True if a text is written in quotes within a nested value.
+pub fn needs_quotes(text: &str) -> bool {
     text.is_empty()
         || text.trim() != text
         || text.eq_ignore_ascii_case("NULL")
         || text.contains(['[', ']', '{', '}', '(', ')', ',', ':', '=', '\'', '"', '\\'])
 }
 
-fn write_quoted(out: &mut String, text: &str) {
+/// Appends a text as it is written in quotes within a nested value.
+pub fn write_quoted(out: &mut String, text: &str) {
     out.push('\'');
+    write_escaped(out, text);
+    out.push('\'');
+}
+
+/// Appends what is between the quotes of [`write_quoted`]; a text can be written in several pieces.
+pub fn write_escaped(out: &mut String, text: &str) {
     for character in text.chars() {
         if matches!(character, '\'' | '\\') {
             out.push('\\');
         }
         out.push(character);
     }
-    out.push('\'');
 }

@@ -8,6 +8,7 @@ mod types;
 mod values;
 
 pub use reader::Reader;
+pub use text::TextSink;
 pub use types::{
     arrow_type, collation_of_field, column_type, field_of, is_same_but_layout, sql_type, type_of_field, with_collation,
 };
