@@ -29,8 +29,9 @@ SHOWN_MAX = 6
 QUICK_CALLS = 8
 QUICK_SHARE = 0.25
 
-# Lambdas aren't values that calls could be made of.
-SCALAR = "SELECT name, signature, description, example FROM godwit_functions() WHERE kind = 'scalar' AND signature NOT LIKE '%-> …%'"
+# Lambdas aren't values that calls could be made of, nor are names of fields, settings and sequences.
+SCALAR = """SELECT name, signature, description, example FROM godwit_functions() WHERE kind = 'scalar'
+    AND signature NOT LIKE '%-> …%' AND category NOT IN ('Special forms', 'Sequences')"""
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ use godwit_syntax::ast;
 
 use crate::query::CommonTable;
 use crate::scope::Scope;
+use crate::usage::Usage;
 use crate::{Dialect, Environment};
 
 /// Maximum nesting depth of queries, views and macros: each level takes some ten kilobytes of stack.
@@ -38,6 +39,8 @@ pub struct Binder {
     pub(crate) enclosing: Vec<Enclosing>,
     /// The columns of values that expressions compute once and use several times.
     pub(crate) shared_values: HashMap<Expr, ColumnId>,
+    /// What queries use, if that is wanted.
+    pub(crate) usage: Option<Usage>,
     /// True while an expression of a definition is bound, which has the default dialect.
     is_stored: bool,
 }
@@ -179,6 +182,7 @@ impl Binder {
             substituted_parts: 0,
             enclosing: Vec::new(),
             shared_values: HashMap::new(),
+            usage: None,
             is_stored: false,
         }
     }
@@ -205,6 +209,9 @@ impl Binder {
 
     /// Returns the value of a column, as seen from `scope`.
     pub(crate) fn column(&self, column: ColumnId, scope: &Scope<'_>) -> Expr {
+        if let Some(usage) = self.usage.as_ref().filter(|_| !self.is_stored) {
+            usage.note_column(column);
+        }
         let info = self.plan.column(column);
         let mut filled = false;
         let mut next = Some(scope);

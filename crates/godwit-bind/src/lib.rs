@@ -19,10 +19,12 @@ mod query;
 mod scope;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod write;
 
 pub use binder::{Binder, BoundQuery};
 pub use dialect::{Dialect, NullOrder};
 pub use environment::{ColumnRules, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
-pub use expr::collation_text;
+pub use expr::{SPECIAL_FORMS, SpecialForm, collation_text};
+pub use usage::UsedTable;
 pub use write::{BoundWrite, ColumnOf, Generation, RebuiltColumn, TargetColumn, TargetKey, WriteKind, WriteTarget};

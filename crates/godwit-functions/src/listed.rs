@@ -1,6 +1,7 @@
 //! The functions of the registry with what documents them, for listings of functions.
 
 use godwit_plan::Volatility;
+use godwit_scalar::Forms;
 
 use crate::documented::Documented;
 use crate::{aggregate, clock, lambda, rows, window};
@@ -50,6 +51,9 @@ pub struct Listed {
     pub examples: Vec<(&'static str, &'static str)>,
     /// How often a call has to be evaluated, if it has a value.
     pub volatility: Option<Volatility>,
+    /// True if a NULL argument always gives NULL, false if it may give something else; `None` if that depends on the
+    /// types of the arguments, or isn't known.
+    pub strict: Option<bool>,
 }
 
 impl Listed {
@@ -68,6 +72,7 @@ impl Listed {
             description: function.description,
             examples: vec![function.example],
             volatility: Some(Volatility::Immutable),
+            strict: None,
         }
     }
 
@@ -81,6 +86,7 @@ impl Listed {
             description,
             examples: Vec::new(),
             volatility: None,
+            strict: None,
         }
     }
 
@@ -94,6 +100,16 @@ impl Listed {
     }
 }
 
+/// Whether all forms of a function give NULL for NULL; `None` if some are chosen by the types of the arguments.
+fn is_strict(forms: &[Forms]) -> Option<bool> {
+    let strict = |form: &Forms| match form {
+        Forms::Typed(form) => Some(form.strict),
+        Forms::Chosen { .. } => None,
+    };
+    let all = forms.iter().map(strict).collect::<Option<Vec<bool>>>()?;
+    Some(all.into_iter().all(|strict| strict))
+}
+
 /// Returns all functions that have values.
 pub fn listed_functions() -> Vec<Listed> {
     let kernels = godwit_scalar::functions().iter().map(|function| Listed {
@@ -104,6 +120,7 @@ pub fn listed_functions() -> Vec<Listed> {
         description: function.description,
         examples: function.examples.clone(),
         volatility: Some(function.volatility),
+        strict: is_strict(&function.forms),
     });
     let others = [lambda::listed().collect(), clock::listed().collect(), rows::listed().collect::<Vec<_>>()];
     kernels.chain(others.into_iter().flatten()).chain(aggregate::listed()).chain(window::listed()).collect()

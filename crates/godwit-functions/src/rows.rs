@@ -59,7 +59,7 @@ fn stable(name: &'static str, arguments: Vec<SqlType>, compute: fn(&[Value]) -> 
 pub(crate) fn listed() -> impl Iterator<Item = Listed> {
     BUILT_IN.iter().map(|function| {
         let listed = Listed::of(function, ListedKind::Scalar, Category::Value.title(), vec![signature(&function.form)]);
-        Listed { volatility: Some(function.form.volatility), ..listed }
+        Listed { volatility: Some(function.form.volatility), strict: Some(true), ..listed }
     })
 }
 

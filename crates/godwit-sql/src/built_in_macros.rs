@@ -202,6 +202,20 @@ CREATE MACRO has_table_privilege(object, privilege) AS true, (role, object, priv
 CREATE MACRO has_schema_privilege(object, privilege) AS true, (role, object, privilege) AS true;
 -- Whether the user may do something with a database: always
 CREATE MACRO has_database_privilege(object, privilege) AS true, (role, object, privilege) AS true;
+-- Whether the user may do something with a sequence: always
+CREATE MACRO has_sequence_privilege(object, privilege) AS true, (role, object, privilege) AS true;
+-- Whether the user may do something with a function: always
+CREATE MACRO has_function_privilege(object, privilege) AS true, (role, object, privilege) AS true;
+-- Whether the user may do something with a column: always
+CREATE MACRO has_column_privilege(object, part, privilege) AS true, (role, object, part, privilege) AS true;
+-- Whether the user may do something with some column of a table: always
+CREATE MACRO has_any_column_privilege(object, privilege) AS true, (role, object, privilege) AS true;
+-- Whether the user has the privileges of a role: always
+CREATE MACRO pg_has_role(role, privilege) AS true, (member, role, privilege) AS true;
+-- How the table with a number is divided into partitions: NULL, as none is
+CREATE MACRO pg_get_partkeydef(table_number) AS NULL::VARCHAR;
+-- The sessions that a session waits for: none
+CREATE MACRO pg_blocking_pids(session_number) AS []::INTEGER[];
 
 -- The databases, as in DuckDB
 CREATE MACRO duckdb_databases() AS TABLE

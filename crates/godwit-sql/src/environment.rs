@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::Field;
 use godwit_bind::{
-    Binder, ColumnRules, Dialect, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written,
+    Binder, ColumnRules, Dialect, Environment, Macro, Named, Rows, TableArgument, TextRows, UsedTable, View, Written,
 };
 use godwit_catalog::Argument;
 use godwit_catalog::names::nearest;
@@ -439,7 +439,11 @@ impl StatementNames {
         let full = || vec![schema.to_owned(), table.to_owned()];
         let view_columns = |database: &Arc<str>, view: &ViewDefinition| self.view_columns(database, view);
         let rows = match schema {
-            INFORMATION_SCHEMA => information_schema::rows(&self.namespace, table, &view_columns),
+            INFORMATION_SCHEMA => {
+                let view_usage = |database: &Arc<str>, view: &ViewDefinition| self.view_usage(database, view);
+                let (namespace, view_columns, view_usage) = (&self.namespace, &view_columns, &view_usage);
+                information_schema::rows(&information_schema::Source { namespace, view_columns, view_usage }, table)
+            }
             PG_CATALOG => pg_catalog::rows(
                 &pg_catalog::Source {
                     namespace: &self.namespace,
@@ -485,6 +489,14 @@ impl StatementNames {
             (name, plan.column(output.column).ty.clone(), nullable.contains(output.column))
         };
         Ok(plan.output.iter().enumerate().map(listed).collect())
+    }
+
+    /// Returns the tables and views that a view names, with the columns that it uses.
+    fn view_usage(&self, database: &Arc<str>, view: &ViewDefinition) -> Result<Vec<UsedTable>> {
+        let View { query, environment, .. } = self.view(database, view, view.name.clone())?;
+        let mut binder = Binder::new(environment).with_usage();
+        binder.query(&query)?;
+        Ok(binder.used_tables())
     }
 
     /// Lists the tables and views of a schema, or those that a name without a schema can refer to.

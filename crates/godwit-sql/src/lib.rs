@@ -38,6 +38,7 @@ mod session;
 mod session_values;
 mod statement;
 mod statement_files;
+mod system_table;
 #[cfg(test)]
 mod test_tables;
 #[cfg(test)]

@@ -14,42 +14,31 @@
 //! | `pg_database` | database of the session |
 //! | `pg_proc` | function |
 //!
+//! The owner of everything has the OID 10. Tables of things that Godwit hasn't are empty.
+//!
 //! OIDs of objects are hashes of their names, so they are the same in each statement and after each start. Types have
 //! PostgreSQL's OIDs.
 
 use std::sync::Arc;
 
 use godwit_bind::Rows;
-use godwit_catalog::{CatalogEntry, Namespace, TEMPORARY, TableDefinition, TableRules, split_name};
+use godwit_catalog::{
+    CatalogEntry, GeneratedKind, Namespace, TEMPORARY, TableDefinition, TableRules, split_name, stored,
+};
 use godwit_types::{EnumType, SqlType, Value};
 use godwit_vector::sql::type_of_field;
 
 use crate::information_schema::ViewColumns;
+use crate::system_table::{self, number, text};
 
 /// Schema of these tables.
 pub(crate) const PG_CATALOG: &str = "pg_catalog";
-
-/// Owner of everything.
-const OWNER: i64 = 10;
 
 /// First OID of user-defined objects.
 const FIRST_OID: u32 = 16_384;
 
 /// Built-in schemas, with PostgreSQL's OIDs.
 const SYSTEM_SCHEMAS: [(i64, &str); 2] = [(11, PG_CATALOG), (13_000, crate::INFORMATION_SCHEMA)];
-
-/// Type of a column's values.
-#[derive(Clone, Copy)]
-enum Kind {
-    Text,
-    Number,
-    Flag,
-    Numbers,
-}
-
-use Kind::{Flag, Number, Numbers, Text};
-
-type Columns = &'static [(&'static str, Kind)];
 
 /// Sources of the rows.
 pub(crate) struct Source<'s> {
@@ -63,150 +52,62 @@ pub(crate) struct Source<'s> {
 
 /// Returns the rows of a table of the schema; `None` if there is no such table.
 pub(crate) fn rows(source: &Source<'_>, table: &str) -> Option<Rows> {
-    let (columns, rows): (Columns, _) = match table {
-        "pg_namespace" => {
-            (&[("oid", Number), ("nspname", Text), ("nspowner", Number), ("nspacl", Text)], source.namespaces())
-        }
+    let (columns, rows) = match table {
+        "pg_namespace" => ("oid# nspname nspowner#=10 nspacl[]=NULL", source.namespaces()),
         "pg_class" => (CLASS, source.classes()),
         "pg_attribute" => (ATTRIBUTE, source.attributes()),
-        "pg_attrdef" => {
-            (&[("oid", Number), ("adrelid", Number), ("adnum", Number), ("adbin", Text)], source.defaults())
-        }
+        "pg_attrdef" => ("oid# adrelid# adnum# adbin", source.defaults()),
         "pg_constraint" => (CONSTRAINT, source.constraints()),
         "pg_index" => (INDEX, source.indexes()),
         "pg_type" => (TYPE, source.types()),
-        "pg_enum" => {
-            (&[("oid", Number), ("enumtypid", Number), ("enumsortorder", Number), ("enumlabel", Text)], source.labels())
-        }
-        "pg_description" => (
-            &[("objoid", Number), ("classoid", Number), ("objsubid", Number), ("description", Text)],
-            source.descriptions(),
-        ),
+        "pg_enum" => ("oid# enumtypid# enumsortorder# enumlabel", source.labels()),
+        "pg_description" => ("objoid# classoid# objsubid# description", source.descriptions()),
         "pg_database" => (DATABASE, source.databases()),
-        "pg_proc" => (
-            &[("oid", Number), ("proname", Text), ("pronamespace", Number), ("proowner", Number), ("prokind", Text)],
-            source.functions(),
-        ),
-        _ => return None,
+        "pg_proc" => (PROC, source.functions()),
+        _ => return system_table::empty_table(EMPTY, table),
     };
-    let type_of = |kind: Kind| match kind {
-        Text => SqlType::Varchar,
-        Number => SqlType::BigInt,
-        Flag => SqlType::Boolean,
-        Numbers => SqlType::list_of(SqlType::BigInt),
-    };
-    let columns = columns.iter().map(|&(name, kind)| (name.to_owned(), type_of(kind))).collect();
-    Some(Rows { columns, rows })
+    Some(system_table::table(columns, rows))
 }
 
-const CLASS: Columns = &[
-    ("oid", Number),
-    ("relname", Text),
-    ("relnamespace", Number),
-    ("reltype", Number),
-    ("relowner", Number),
-    ("relam", Number),
-    ("relfilenode", Number),
-    ("reltablespace", Number),
-    ("relpages", Number),
-    ("reltuples", Number),
-    ("reltoastrelid", Number),
-    ("relhasindex", Flag),
-    ("relisshared", Flag),
-    ("relpersistence", Text),
-    ("relkind", Text),
-    ("relnatts", Number),
-    ("relchecks", Number),
-    ("relhasrules", Flag),
-    ("relhastriggers", Flag),
-    ("relhassubclass", Flag),
-    ("relrowsecurity", Flag),
-    ("relforcerowsecurity", Flag),
-    ("relispopulated", Flag),
-    ("relreplident", Text),
-    ("relispartition", Flag),
-    ("relacl", Text),
-    ("reloptions", Text),
-];
+// The columns of tables with rows, as PostgreSQL has them. What is said of all objects alike stands behind the name.
 
-const ATTRIBUTE: Columns = &[
-    ("attrelid", Number),
-    ("attname", Text),
-    ("atttypid", Number),
-    ("attlen", Number),
-    ("attnum", Number),
-    ("attndims", Number),
-    ("atttypmod", Number),
-    ("attnotnull", Flag),
-    ("atthasdef", Flag),
-    ("attidentity", Text),
-    ("attgenerated", Text),
-    ("attisdropped", Flag),
-    ("attcollation", Number),
-];
+const CLASS: &str = "oid# relname relnamespace# reltype#=0 reloftype#=0 relowner#=10 relam# relfilenode# \
+    reltablespace#=0 relpages#=0 reltuples# relallvisible#=0 reltoastrelid#=0 relhasindex? relisshared?=f relpersistence \
+    relkind relnatts# relchecks# relhasrules? relhastriggers?=f relhassubclass?=f relrowsecurity?=f \
+    relforcerowsecurity?=f relispopulated?=t relreplident=d relispartition?=f relrewrite#=0 relfrozenxid#=0 \
+    relminmxid#=0 relacl[]=NULL reloptions[]=NULL relpartbound=NULL";
 
-const CONSTRAINT: Columns = &[
-    ("oid", Number),
-    ("conname", Text),
-    ("connamespace", Number),
-    ("contype", Text),
-    ("condeferrable", Flag),
-    ("condeferred", Flag),
-    ("convalidated", Flag),
-    ("conrelid", Number),
-    ("contypid", Number),
-    ("conindid", Number),
-    ("confrelid", Number),
-    ("confupdtype", Text),
-    ("confdeltype", Text),
-    ("confmatchtype", Text),
-    ("conkey", Numbers),
-    ("confkey", Numbers),
-    ("definition", Text),
-];
+const ATTRIBUTE: &str = "attrelid# attname atttypid# attlen#=-1 attnum# attcacheoff#=-1 atttypmod# attndims# \
+    attbyval?=f attalign=i attstorage=x attcompression= attnotnull? atthasdef? atthasmissing?=f attidentity attgenerated \
+    attisdropped?=f attislocal?=t attinhcount#=0 attcollation#=0 attstattarget#=NULL attacl[]=NULL attoptions[]=NULL \
+    attfdwoptions[]=NULL attmissingval=NULL";
 
-const INDEX: Columns = &[
-    ("indexrelid", Number),
-    ("indrelid", Number),
-    ("indnatts", Number),
-    ("indnkeyatts", Number),
-    ("indisunique", Flag),
-    ("indisprimary", Flag),
-    ("indisvalid", Flag),
-    ("indisready", Flag),
-    ("indkey", Numbers),
-    ("indexprs", Text),
-    ("indpred", Text),
-    ("definition", Text),
-];
+const CONSTRAINT: &str = "oid# conname connamespace# contype condeferrable?=f condeferred?=f convalidated?=t conrelid# \
+    contypid#=0 conindid# conparentid#=0 confrelid# confupdtype confdeltype confmatchtype conislocal?=t coninhcount#=0 \
+    connoinherit?=t conkey#[] confkey#[] conpfeqop#[]=NULL conppeqop#[]=NULL conffeqop#[]=NULL confdelsetcols#[]=NULL \
+    conexclop#[]=NULL conbin=NULL definition";
 
-const TYPE: Columns = &[
-    ("oid", Number),
-    ("typname", Text),
-    ("typnamespace", Number),
-    ("typowner", Number),
-    ("typlen", Number),
-    ("typtype", Text),
-    ("typcategory", Text),
-    ("typrelid", Number),
-    ("typelem", Number),
-    ("typarray", Number),
-    ("typnotnull", Flag),
-    ("typbasetype", Number),
-    ("typtypmod", Number),
-];
+const INDEX: &str = "indexrelid# indrelid# indnatts# indnkeyatts# indisunique? indnullsnotdistinct?=f indisprimary? \
+    indisexclusion?=f indimmediate?=t indisclustered?=f indisvalid?=t indcheckxmin?=f indisready?=t indislive?=t \
+    indisreplident?=f indkey#[] indcollation#[]=NULL indclass#[]=NULL indoption#[] indexprs=NULL indpred=NULL definition";
 
-const DATABASE: Columns = &[
-    ("oid", Number),
-    ("datname", Text),
-    ("datdba", Number),
-    ("encoding", Number),
-    ("datcollate", Text),
-    ("datctype", Text),
-    ("datistemplate", Flag),
-    ("datallowconn", Flag),
-    ("datacl", Text),
-];
+const TYPE: &str = "oid# typname typnamespace# typowner#=10 typlen# typbyval?=f typtype typcategory typispreferred?=f \
+    typisdefined?=t typdelim=, typrelid#=0 typsubscript=- typelem# typarray# typinput typoutput=- typreceive=- typsend=- \
+    typmodin=- typmodout=- typanalyze=- typalign=i typstorage=x typnotnull?=f typbasetype#=0 typtypmod#=-1 typndims#=0 \
+    typcollation#=0 typdefaultbin=NULL typdefault=NULL typacl[]=NULL";
+
+const DATABASE: &str = "oid# datname datdba#=10 encoding#=6 datlocprovider=c datistemplate?=f datallowconn?=t \
+    datconnlimit#=-1 datfrozenxid#=0 datminmxid#=1 dattablespace#=1663 datcollate=C datctype=C daticulocale=NULL \
+    daticurules=NULL datcollversion=NULL datacl[]=NULL";
+
+const PROC: &str = "oid# proname pronamespace#=11 proowner#=10 prolang#=12 procost#=NULL prorows#=NULL provariadic#=0 \
+    prosupport=- prokind prosecdef?=f proleakproof?=f proisstrict?=NULL proretset?=f provolatile=NULL proparallel=s \
+    pronargs#=NULL pronargdefaults#=NULL prorettype#=NULL proargtypes#[]=NULL proallargtypes#[]=NULL proargmodes[]=NULL \
+    proargnames[]=NULL proargdefaults=NULL protrftypes#[]=NULL prosrc=NULL probin=NULL prosqlbody=NULL proconfig[]=NULL \
+    proacl[]=NULL";
+
+/// Tables of things that don't exist: each with its columns.
+const EMPTY: &str = include_str!("pg_catalog_empty.txt");
 
 /// PostgreSQL types: OID, name, bytes, category, OID of the array type, and result of `format_type`.
 pub(crate) const TYPES: [(i64, &str, i64, &str, i64, &str); 24] = [
@@ -279,6 +180,13 @@ impl Relation {
         keys.chain(rules.indexes.into_iter().map(|index| (index.name, index.columns, false, false))).collect()
     }
 
+    /// Returns the names of the columns that a condition of the table uses.
+    fn columns_in(&self, condition: &str) -> Vec<String> {
+        let CatalogEntry::Table(table) = &self.entry else { return Vec::new() };
+        let names = self.rules().visible(&table.schema).into_iter().map(|field| field.name().clone());
+        names.filter(|name| stored::mentions(condition, name).unwrap_or(false)).collect()
+    }
+
     fn index_oid(&self, index: &str) -> i64 {
         oid(&[&self.database, &self.schema, &self.name, index])
     }
@@ -306,7 +214,7 @@ impl Source<'_> {
     }
 
     fn namespaces(&self) -> Vec<Vec<Value>> {
-        let row = |oid: i64, name: &str| vec![number(oid), text(name), number(OWNER), Value::Null];
+        let row = |oid: i64, name: &str| vec![number(oid), text(name)];
         let current = &self.namespace.current().database;
         let own = self.namespace.databases().iter().filter(|(database, _)| database == current);
         let own = own.flat_map(|(database, catalog)| {
@@ -358,21 +266,23 @@ impl Source<'_> {
         for relation in self.relations() {
             let rules = relation.rules();
             for (at, (name, ty, nullable, default)) in self.columns(&relation).into_iter().enumerate() {
-                let is_generated = rules.generated_column(&name).is_some();
+                let (identity, generated) = match rules.generated_column(&name).map(|column| column.kind) {
+                    Some(GeneratedKind::Identity) => ("a", ""),
+                    Some(GeneratedKind::Virtual) => ("", "v"),
+                    Some(GeneratedKind::Stored) => ("", "s"),
+                    None => ("", ""),
+                };
                 rows.push(vec![
                     number(relation.oid()),
                     text(&name),
                     number(type_oid(&ty, &relation.database)),
-                    number(-1),
                     number(at as i64 + 1),
-                    number(dimensions(&ty)),
                     number(modifier(&ty)),
+                    number(dimensions(&ty)),
                     Value::Boolean(!nullable),
-                    Value::Boolean(default.is_some()),
-                    text(""),
-                    text(if is_generated { "s" } else { "" }),
-                    Value::Boolean(false),
-                    number(0),
+                    Value::Boolean(default.is_some() && identity.is_empty()),
+                    text(identity),
+                    text(generated),
                 ]);
             }
         }
@@ -382,8 +292,11 @@ impl Source<'_> {
     fn defaults(&self) -> Vec<Vec<Value>> {
         let mut rows = Vec::new();
         for relation in self.relations() {
+            let rules = relation.rules();
+            let is_identity =
+                |name: &str| rules.generated_column(name).is_some_and(|column| column.kind == GeneratedKind::Identity);
             for (at, (name, .., default)) in self.columns(&relation).into_iter().enumerate() {
-                let Some(default) = default else { continue };
+                let Some(default) = default.filter(|_| !is_identity(&name)) else { continue };
                 let own = oid(&[&relation.database, &relation.schema, &relation.name, &name, "default"]);
                 rows.push(vec![number(own), number(relation.oid()), number(at as i64 + 1), text(&default)]);
             }
@@ -440,7 +353,7 @@ impl Source<'_> {
                         kind: "c",
                         index: 0,
                         parent: None,
-                        columns: Value::Null,
+                        columns: relation.positions(&relation.columns_in(&check.condition)),
                         definition: format!("CHECK ({})", check.condition),
                     },
                 ));
@@ -463,11 +376,8 @@ impl Source<'_> {
                     number(columns.len() as i64),
                     Value::Boolean(is_unique),
                     Value::Boolean(is_primary),
-                    Value::Boolean(true),
-                    Value::Boolean(true),
                     relation.positions(&columns),
-                    Value::Null,
-                    Value::Null,
+                    Value::List(columns.iter().map(|_| number(0)).collect()),
                     text(&definition),
                 ]);
             }
@@ -490,16 +400,12 @@ impl Source<'_> {
                 number(oid),
                 text(name),
                 number(schema),
-                number(OWNER),
                 number(bytes),
                 text(kind),
                 text(category),
-                number(0),
                 number(element),
                 number(array),
-                Value::Boolean(false),
-                number(0),
-                number(-1),
+                text(if element == 0 { "-" } else { "array_in" }),
             ]
         };
         let mut rows = Vec::new();
@@ -547,28 +453,13 @@ impl Source<'_> {
 
     fn databases(&self) -> Vec<Vec<Value>> {
         let databases = self.namespace.databases().iter().filter(|(name, _)| &**name != TEMPORARY);
-        let row = |name: &str| {
-            let (oid, encoding) = (oid(&[name]), 6);
-            vec![
-                number(oid),
-                text(name),
-                number(OWNER),
-                number(encoding),
-                text("C"),
-                text("C"),
-                Value::Boolean(false),
-                Value::Boolean(true),
-                Value::Null,
-            ]
-        };
-        databases.map(|(name, _)| row(name)).collect()
+        databases.map(|(name, _)| vec![number(oid(&[name])), text(name)]).collect()
     }
 
     fn functions(&self) -> Vec<Vec<Value>> {
         let row = |(name, is_aggregate): (String, bool)| {
-            let (own, schema) = (oid(&[PG_CATALOG, &name, "function"]), SYSTEM_SCHEMAS[0].0);
             let kind = if is_aggregate { "a" } else { "f" };
-            vec![number(own), text(&name), number(schema), number(OWNER), text(kind)]
+            vec![number(oid(&[PG_CATALOG, &name, "function"])), text(&name), text(kind)]
         };
         (self.functions)().into_iter().map(row).collect()
     }
@@ -584,35 +475,25 @@ struct Counts {
 
 fn class_row(relation: &Relation, oid: i64, name: &str, kind: &str, counts: &Counts) -> Vec<Value> {
     let persistence = if &*relation.database == TEMPORARY { "t" } else { "p" };
-    let no = || Value::Boolean(false);
+    // Rows of `pg_am`.
+    let access_method = match kind {
+        "r" => 2,
+        "i" => 403,
+        _ => 0,
+    };
     vec![
         number(oid),
         text(name),
         number(relation.schema_oid()),
-        number(0),
-        number(OWNER),
-        number(0),
+        number(access_method),
         number(oid),
-        number(0),
-        number(0),
         number(counts.tuples),
-        number(0),
         Value::Boolean(counts.indexes > 0),
-        no(),
         text(persistence),
         text(kind),
         number(counts.columns as i64),
         number(counts.checks as i64),
         Value::Boolean(kind == "v"),
-        no(),
-        no(),
-        no(),
-        no(),
-        Value::Boolean(true),
-        text("d"),
-        no(),
-        Value::Null,
-        Value::Null,
     ]
 }
 
@@ -635,11 +516,7 @@ fn constraint_row(relation: &Relation, constraint: &Constraint<'_>) -> Vec<Value
         text(constraint.name),
         number(relation.schema_oid()),
         text(constraint.kind),
-        Value::Boolean(false),
-        Value::Boolean(false),
-        Value::Boolean(true),
         number(relation.oid()),
-        number(0),
         number(constraint.index),
         number(parent),
         text(action),
@@ -691,16 +568,13 @@ fn type_oid(ty: &SqlType, database: &str) -> i64 {
     }
 }
 
-/// Returns PostgreSQL's name of a type.
-pub(crate) fn type_name(ty: &SqlType) -> &str {
-    match ty {
-        SqlType::Enum(labels) if !labels.name.is_empty() => &labels.name,
-        SqlType::List(_) | SqlType::Array(..) => "ARRAY",
-        ty => {
-            let oid = type_oid(ty, "");
-            TYPES.iter().find(|known| known.0 == oid).map_or("varchar", |known| known.1)
-        }
+/// Returns PostgreSQL's name of a type; types of lists have one for each depth there.
+pub(crate) fn type_name(ty: &SqlType) -> String {
+    if let Some(element) = ty.element() {
+        return format!("_{}", type_name(element).trim_start_matches('_'));
     }
+    let oid = type_oid(ty, "");
+    TYPES.iter().find(|known| known.0 == oid).map_or("varchar", |known| known.1).to_owned()
 }
 
 /// Returns the nesting depth of a list type.
@@ -732,12 +606,4 @@ pub(crate) fn oid(name: &[&str]) -> i64 {
     let bytes = name.iter().flat_map(|part| part.bytes().chain([0xff]));
     let hash = bytes.fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME));
     i64::from(FIRST_OID + hash % (i32::MAX as u32 - FIRST_OID))
-}
-
-fn text(text: &str) -> Value {
-    Value::text(text)
-}
-
-fn number(number: i64) -> Value {
-    Value::from(number)
 }

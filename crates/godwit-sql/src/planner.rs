@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Environment, TextRows, Written};
+use godwit_bind::{Binder, Environment, SPECIAL_FORMS, TextRows, Written};
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::{CopyOption, Namespace, ObjectName, TableFunctions, TableResolver};
 use godwit_common::{Error, Result, Span, with_stack};
@@ -11,7 +11,6 @@ use godwit_plan::Plan;
 use godwit_syntax::ast::{self, SetExprKind};
 use godwit_types::SqlType;
 
-use crate::built_in_macros;
 use crate::environment::{StatementNames, mentions_row_ids, table_functions};
 use crate::parse::parse_script;
 use crate::queries::query_of_call;
@@ -20,7 +19,8 @@ use crate::session::{
 };
 use crate::statement_files::StatementFiles;
 use crate::{
-    Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement, TransactionStep,
+    Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement,
+    TransactionStep, built_in_macros, sequence,
 };
 
 /// Plans statements against the names that they see. Cheap to create and safe to share; plans are made against a
@@ -85,11 +85,20 @@ impl Planner {
         self
     }
 
-    /// Lists the table functions and the built-in macros.
+    /// Lists the table functions, the built-in macros, the forms of the binder, and the functions of sequences.
     pub fn listed_functions(&self) -> Vec<Listed> {
         let unnest = Listed::table(&["unnest"], "list, …", "A row for each element of the lists, side by side");
         let macros = built_in_macros::listed().filter(|listed| listed.kind == ListedKind::Macro);
-        table_functions(&self.functions).chain([unnest]).chain(macros).collect()
+        let forms = SPECIAL_FORMS.iter().map(|form| {
+            let table = Listed::table(form.names, form.arguments, form.description);
+            let kind = match form.names[0] {
+                "count_if" | "grouping" => ListedKind::Aggregate,
+                _ => ListedKind::Scalar,
+            };
+            Listed { kind, category: "Special forms", examples: vec![form.example], ..table }
+        });
+        let others = macros.chain(forms).chain(sequence::listed());
+        table_functions(&self.functions).chain([unnest]).chain(others).collect()
     }
 
     /// Returns the same planner over other names.

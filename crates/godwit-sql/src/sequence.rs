@@ -6,7 +6,7 @@ use std::sync::Arc;
 use godwit_catalog::names::WrittenName;
 use godwit_catalog::{CatalogEntry, Comments, Namespace, ObjectName, Sequence, SequenceDefinition};
 use godwit_common::{Error, Result};
-use godwit_functions::RowFunction;
+use godwit_functions::{Listed, ListedKind, RowFunction};
 use godwit_plan::Volatility;
 use godwit_syntax::ast::{self, ExprKind, Literal, SequenceOptionKind as Kind, UnaryOperator};
 use godwit_types::{SqlType, Value};
@@ -158,6 +158,25 @@ pub(crate) fn functions(namespace: &Namespace) -> [RowFunction; 4] {
         function("setval", &[SqlType::BigInt], set),
         function("setval", &[SqlType::BigInt, SqlType::Boolean], set),
     ]
+}
+
+/// Lists them.
+pub(crate) fn listed() -> impl Iterator<Item = Listed> {
+    let listed = [
+        ("nextval", "name", "The next number of a sequence", ("nextval('numbers')", "2")),
+        ("currval", "name", "The last number that the connection has taken of a sequence", ("currval('numbers')", "1")),
+        (
+            "setval",
+            "name, BIGINT[, is taken]",
+            "The number, which a sequence goes on after; or with, if it isn't taken",
+            ("setval('numbers', 7)", "7"),
+        ),
+    ];
+    listed.into_iter().map(|(name, arguments, description, example)| {
+        let (kind, volatility) = (ListedKind::Scalar, Some(Volatility::Volatile));
+        let table = Listed::table(&[name], arguments, description);
+        Listed { kind, category: "Sequences", examples: vec![example], volatility, ..table }
+    })
 }
 
 fn text_of<'a>(function: &str, argument: &'a Value) -> Result<&'a str> {

@@ -96,6 +96,14 @@ fn column<'a>(analyzed: &'a str, name: &str) -> &'a str {
     column
 }
 
+/// Returns the bytes that a note of the scan tells, such as `"text": "1.5 MiB"`.
+fn bytes_noted(analyzed: &str, name: &str) -> u64 {
+    let (_, rest) = analyzed.split_once(&format!("\"{name}\": \"")).unwrap_or_else(|| panic!("{name}: {analyzed}"));
+    let mut words = rest.split([' ', '"', ',']);
+    let (number, unit) = (words.next().unwrap(), words.next().unwrap());
+    godwit_common::parse_bytes(&format!("{number} {unit}")).unwrap()
+}
+
 /// Scans report per column what was read, decoded and skipped, whatever they read.
 #[test]
 fn scans_count_by_column() {
@@ -105,33 +113,75 @@ fn scans_count_by_column() {
     let connection = database.connect();
     let path = folder.path().display();
     let script = format!(
-        "COPY (FROM facts) TO '{path}/text.csv';
+        "COPY (FROM facts) TO '{path}/text.csv'; COPY (FROM facts) TO '{path}/text.json';
+        COPY (SELECT k, g, [t] AS t FROM facts) TO '{path}/lists.parquet'; COPY (FROM facts) TO '{path}/f.arrow';
         CREATE TABLE own AS SELECT k, g, t FROM facts; CHECKPOINT;"
     );
     connection.execute(&script).unwrap();
     let analyze = |table: &str| {
-        let query = format!("SELECT max(t) FROM {table} WHERE k < {}", ROWS / 10);
+        let value = if table.contains("lists") { "t[1]" } else { "t" };
+        let query = format!("SELECT max({value}) FROM {table} WHERE k < {}", ROWS / 10);
         text(&connection, &format!("EXPLAIN (ANALYZE, FORMAT json) {query}"))
     };
-    let text_file = format!("'{path}/text.csv'");
-    for table in ["facts", "own", &text_file] {
+    let [csv, json, lists, arrow] =
+        ["text.csv", "text.json", "lists.parquet", "f.arrow"].map(|file| format!("'{path}/{file}'"));
+    for table in ["facts", "own", &csv, &json, &lists, &arrow] {
         let analyzed = analyze(table);
         let (filtered, wanted) = (column(&analyzed, "k"), column(&analyzed, "t"));
         assert_eq!(number(filtered, "rows"), ROWS as f64, "{analyzed}");
         let looked_at = number(filtered, "decoded") + number(filtered, "packed");
         assert_eq!(looked_at, ROWS as f64, "{analyzed}");
-        assert_eq!(number(wanted, "decoded"), (ROWS / 10) as f64, "{analyzed}");
+        // The values of JSON's records are parsed together, and those of lists batch by batch.
+        let is_all = [&*json, &*lists].contains(&table);
+        assert_eq!(number(wanted, "decoded"), (if is_all { ROWS } else { ROWS / 10 }) as f64, "{analyzed}");
         assert_eq!(number(wanted, "packed"), 0.0, "{analyzed}");
         assert!(!analyzed.contains("\"name\": \"g\""), "{analyzed}");
         // Fields of a text file aren't read separately.
-        let is_binary = table != text_file;
-        assert_eq!(number(filtered, "bytes_read") > 0.0, is_binary, "{analyzed}");
-        assert_eq!(number(filtered, "pages_read") > 0.0, is_binary, "{analyzed}");
+        let is_text = [&*csv, &*json].contains(&table);
+        for column in [filtered, wanted] {
+            assert_eq!(number(column, "bytes_read") > 0.0, !is_text, "{analyzed}");
+            assert_eq!(number(column, "pages_read") > 0.0, !is_text, "{analyzed}");
+        }
+        if is_text {
+            assert!(analyzed.contains("\"columns not parsed\": \"1 of 3\""), "{analyzed}");
+            assert!(analyzed.contains(&format!("\"records\": \"{ROWS}\"")), "{analyzed}");
+            assert_eq!(bytes_noted(&analyzed, "read"), bytes_noted(&analyzed, "text"), "{analyzed}");
+        }
     }
     // Later reads find pages in memory, except small ones.
     let analyzed = analyze("facts");
     let [read, cached] = ["pages_read", "pages_cached"].map(|name| number(column(&analyzed, "k"), name));
     assert!(cached > read, "{read} pages were read, and {cached} were in memory");
+}
+
+/// A limit ends scans early, and what they had read by then is told, too.
+#[test]
+fn scans_with_a_limit_read_little() {
+    let folder = tempfile::tempdir().unwrap();
+    write_facts(folder.path());
+    let database = open(folder.path(), 1, None);
+    let connection = database.connect();
+    let path = folder.path().display();
+    let script = format!(
+        "COPY (FROM facts) TO '{path}/text.csv.gz'; COPY (FROM facts) TO '{path}/text.json';
+        COPY (SELECT k, [t] AS t FROM facts) TO '{path}/lists.parquet';"
+    );
+    connection.execute(&script).unwrap();
+    let analyze = |file: &str| {
+        text(&connection, &format!("EXPLAIN (ANALYZE, FORMAT json) SELECT k, t FROM '{path}/{file}' LIMIT 10"))
+    };
+    for file in ["text.csv.gz", "text.json", "lists.parquet"] {
+        let analyzed = analyze(file);
+        for name in ["k", "t"] {
+            assert_eq!(number(column(&analyzed, name), "decoded"), 2048.0, "{file}: {analyzed}");
+        }
+        if file != "lists.parquet" {
+            assert!(analyzed.contains("\"records\": \"2048\""), "{analyzed}");
+            assert!(bytes_noted(&analyzed, "text") <= 1 << 20, "one piece: {analyzed}");
+        }
+    }
+    let [stored, text] = ["read", "text"].map(|name| bytes_noted(&analyze("text.csv.gz"), name));
+    assert!(0 < stored && stored < text / 2, "{stored} bytes were decompressed to {text}");
 }
 
 #[test]

@@ -36,11 +36,14 @@ fn shown(connection: &Connection, selected: &str) -> String {
 fn examples_give_what_they_say() {
     let connection = connection();
     let functions = listed_functions().into_iter().flat_map(|function| function.examples);
-    let macros = "SELECT example, example_value FROM godwit_functions() WHERE kind = 'macro' AND example <> ''";
-    let macros = rows(&connection, macros).unwrap().into_iter().map(|row| (row[0].clone(), row[1].clone()));
+    let others = "SELECT DISTINCT example, example_value FROM godwit_functions()
+        WHERE (kind = 'macro' OR category IN ('Special forms', 'Sequences')) AND example <> '' ORDER BY 1";
+    let others = rows(&connection, others).unwrap().into_iter().map(|row| (row[0].clone(), row[1].clone()));
+    rows(&connection, "CREATE SEQUENCE numbers").unwrap();
+    assert_eq!(shown(&connection, "nextval('numbers')"), "1");
     let wrong: Vec<String> = functions
         .map(|(call, value)| (call.to_owned(), value.to_owned()))
-        .chain(macros)
+        .chain(others)
         .map(|(call, value)| (shown(&connection, &call), call, value))
         .filter(|(found, _, value)| value != found)
         .map(|(found, call, value)| format!("{call} is {found}, not {value}"))

@@ -13,7 +13,7 @@ use godwit_types::{SqlType, Value};
 use super::CastContext;
 use super::near::with_nearest;
 use super::open_types::closed;
-use super::special_forms::SPECIAL_FORMS;
+use super::special_forms::special_names;
 use crate::Binder;
 use crate::binder::{Clause, ExprContext};
 use crate::write::MERGE_ACTION;
@@ -202,7 +202,7 @@ impl Binder {
                     return error.with_hint(format!("{name} is a function of rows: SELECT ... FROM {name}(...)"));
                 }
                 let names = self.environment.functions().names();
-                let known = names.iter().map(String::as_str).chain(SPECIAL_FORMS.iter().copied());
+                let known = names.iter().map(String::as_str).chain(special_names());
                 with_nearest(error, name, known)
             }
             NoFunction::NoMatch { signatures } => {

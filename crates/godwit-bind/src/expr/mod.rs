@@ -53,6 +53,7 @@ pub use collation::collation_text;
 pub(crate) use godwit_types::Context as CastContext;
 pub(crate) use macros::in_macro;
 pub(crate) use near::nearest;
+pub use special_forms::{SPECIAL_FORMS, SpecialForm};
 
 use crate::Binder;
 use crate::binder::{Clause, ExprContext};

@@ -14,33 +14,73 @@ use crate::Binder;
 use crate::binder::{Collected, ExprContext};
 use crate::query::name_of;
 
-/// The names of all forms, for hints.
-pub(super) const SPECIAL_FORMS: [&str; 24] = [
-    "alias",
-    "can_cast_implicitly",
-    "cast_to_type",
-    "coalesce",
-    "count_if",
-    "countif",
-    "current_setting",
-    "getvariable",
-    "grouping",
-    "grouping_id",
-    "if",
-    "ifnull",
-    "iff",
-    "mod",
-    "nullif",
-    "nvl",
-    "pg_typeof",
-    "row",
-    "struct_insert",
-    "struct_pack",
-    "struct_update",
-    "try",
-    "typeof",
-    "unnest",
+/// A form, with what documents it.
+pub struct SpecialForm {
+    /// Its names, in lower case; the first is the one that is documented.
+    pub names: &'static [&'static str],
+    /// What it takes, as the documentation shows it.
+    pub arguments: &'static str,
+    /// Its result, in a sentence without a subject.
+    pub description: &'static str,
+    /// What may follow SELECT, and the result as text: of several rows, with commas between them.
+    pub example: (&'static str, &'static str),
+}
+
+/// All forms.
+pub const SPECIAL_FORMS: [SpecialForm; 18] = [
+    form(&["alias"], "value", "The name that a result column of the value has")
+        .example("alias(a) FROM (SELECT 1 AS a)", "a"),
+    form(
+        &["can_cast_implicitly"],
+        "value, other",
+        "Whether the first value becomes one of the second's type without a cast",
+    )
+    .example("can_cast_implicitly(1, 2.5::DOUBLE)", "true"),
+    form(&["cast_to_type"], "value, other", "The first value cast to the type of the second")
+        .example("cast_to_type('7', 1)", "7"),
+    form(&["coalesce"], "value, …", "The first value that isn't NULL").example("coalesce(NULL, 2, 3)", "2"),
+    form(&["count_if", "countif"], "BOOLEAN", "The number of rows for which the condition is true")
+        .example("count_if(x > 1) FROM unnest([1, 2, 3]) AS t(x)", "2"),
+    form(&["current_setting"], "name", "The value of a setting").example("current_setting('default_order')", "asc"),
+    form(&["getvariable"], "name", "The value of a variable that SET VARIABLE made; NULL if there is none")
+        .example("getvariable('unknown')", "NULL"),
+    form(&["grouping", "grouping_id"], "key, …", "A bit for each key, set if the row's grouping set is without it")
+        .example("grouping(x) FROM unnest([1, 2]) AS t(x) GROUP BY ROLLUP (x) ORDER BY 1", "0, 0, 1"),
+    form(&["if", "iff"], "BOOLEAN, value, other", "The first value if the condition is true, else the second")
+        .example("if(1 < 2, 'yes', 'no')", "yes"),
+    form(&["ifnull", "nvl"], "value, other", "The first value, or the second if that is NULL")
+        .example("ifnull(NULL, 1)", "1"),
+    form(&["mod"], "number, number", "The remainder of a division").example("mod(7, 3)", "1"),
+    form(&["nullif"], "value, other", "The first value, or NULL if both are equal").example("nullif(1, 1)", "NULL"),
+    form(&["row"], "value, …", "The struct of the values").example("row(1, 'a')", "{'v1': 1, 'v2': a}"),
+    form(
+        &["struct_insert", "struct_update"],
+        "struct, name := value, …",
+        "The struct with further fields, or with other values in them",
+    )
+    .example("struct_insert({'a': 1}, b := 2)", "{'a': 1, 'b': 2}"),
+    form(&["struct_pack"], "name := value, …", "The struct of the values under these names")
+        .example("struct_pack(a := 1, b := 2)", "{'a': 1, 'b': 2}"),
+    form(&["try"], "value", "The value, or NULL if computing it is an error").example("try('x'::INTEGER)", "NULL"),
+    form(&["typeof", "pg_typeof"], "value", "The name of the value's type").example("typeof(1.5)", "DECIMAL(2,1)"),
+    form(&["unnest"], "list, …", "A row for each element of the lists").example("unnest([1, 2])", "1, 2"),
 ];
+
+/// Creates a form, which still lacks its example.
+const fn form(names: &'static [&'static str], arguments: &'static str, description: &'static str) -> SpecialForm {
+    SpecialForm { names, arguments, description, example: ("", "") }
+}
+
+impl SpecialForm {
+    const fn example(self, call: &'static str, value: &'static str) -> Self {
+        Self { example: (call, value), ..self }
+    }
+}
+
+/// Returns the names of all forms.
+pub(super) fn special_names<'n>() -> impl Iterator<Item = &'n str> {
+    SPECIAL_FORMS.iter().flat_map(|form| form.names.iter().copied())
+}
 
 impl Binder {
     /// Binds a call of a special form; `None` if it isn't one.
@@ -58,7 +98,7 @@ impl Binder {
             refuse_clauses(call, name)?;
             return self.date_parts(parts, &moment.value, span, cx).map(Some);
         }
-        if !SPECIAL_FORMS.contains(&name) {
+        if !special_names().any(|known| known == name) {
             return Ok(None);
         }
         if matches!(name, "count_if" | "countif") {

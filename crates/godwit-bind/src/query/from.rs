@@ -132,8 +132,14 @@ impl Binder {
         }
         let parts: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
         match self.environment.named(&parts).map_err(|error| error.at_span(name.span))? {
-            Some(Named::Relation(relation, full)) => self.scan(&relation, full.into_iter().map(Arc::from).collect()),
-            Some(Named::View(view)) => self.view(&view, name),
+            Some(Named::Relation(relation, full)) => {
+                let source = self.scan(&relation, full.into_iter().map(Arc::from).collect())?;
+                Ok(self.noted(source))
+            }
+            Some(Named::View(view)) => {
+                let source = self.view(&view, name)?;
+                Ok(self.noted(source))
+            }
             Some(Named::Rows(rows, full)) => Ok(self.listed(rows, full.into_iter().map(Arc::from).collect())),
             None => {
                 // An unquoted path such as data.parquet is a name with dots.
@@ -151,6 +157,14 @@ impl Binder {
                 }
             }
         }
+    }
+
+    /// Notes that the query uses a table or view, unless a view or macro in it does.
+    fn noted(&mut self, source: Source) -> Source {
+        if let Some(usage) = self.usage.as_mut().filter(|_| self.open_definitions.is_empty()) {
+            usage.note_tables(&source.relations);
+        }
+        source
     }
 
     fn file(&mut self, path: &str, span: Span) -> Result<Source> {

@@ -7,8 +7,8 @@ use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::scan_filter::{Pruning, Stage};
 use godwit_pipeline::{
-    ColumnReads, MorselReader, MorselRows, Planned, QueryContext, Readable, Scan, ScanTask, Table, WindowRows,
-    pick_sample, sampled_values,
+    ColumnCounts, ColumnReads, MorselReader, MorselRows, Planned, QueryContext, Readable, Scan, ScanTask, Table,
+    WindowRows, pick_sample, sampled_values,
 };
 use godwit_vector::{RowType, Vector};
 use parquet::schema::types::ColumnPath;
@@ -176,9 +176,10 @@ impl MorselReader for ArrowReader {
         values.vector(self.window.clone(), selected)
     }
 
-    fn take_reads(&mut self, column: usize) -> ColumnReads {
-        let of_column = |&(_, bytes): &(ColumnValues, u64)| ColumnReads { bytes, pages: 1, pages_cached: 0 };
-        self.columns[column].as_ref().map(of_column).unwrap_or_default()
+    fn complete_counts(&mut self, column: usize, counts: &mut ColumnCounts) {
+        if let Some((_, bytes)) = self.columns[column] {
+            counts.reads += ColumnReads { bytes, pages: 1, pages_cached: 0 };
+        }
     }
 
     fn close(&mut self) {

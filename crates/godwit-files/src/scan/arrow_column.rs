@@ -2,11 +2,14 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::{Array, ArrayRef};
 use bytes::Bytes;
 use godwit_common::{Error, Result};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::ColumnReads;
 use godwit_vector::{Vector, from_arrow};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -28,6 +31,9 @@ pub(crate) struct ArrowColumn {
     batch: Option<ArrayRef>,
     first_row: usize,
     memory: Reservation,
+    reads: Arc<PageReads>,
+    /// Number of values in the batches so far.
+    decoded: u64,
 }
 
 impl ArrowColumn {
@@ -41,9 +47,10 @@ impl ArrowColumn {
         memory: &BufferManager,
     ) -> Result<Self> {
         let selection = RowSelection::from(vec![RowSelector::skip(rows.start), RowSelector::select(rows.len())]);
+        let reads = Arc::<PageReads>::default();
         let reader = guard(&file.bytes, || {
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
-                CheckedPages::new(file, row_group, column),
+                CheckedPages::new(file, row_group, column, &reads),
                 file.arrow.clone(),
             );
             let mask = ProjectionMask::roots(builder.parquet_schema(), [column]);
@@ -55,7 +62,15 @@ impl ArrowColumn {
                 .build()
         })?;
         let memory = memory.reserve(0, godwit_common::MemoryTag::Reader)?;
-        Ok(Self { file: file.bytes.clone(), reader, batch: None, first_row: rows.start, memory })
+        let (file, batch, first_row, decoded) = (file.bytes.clone(), None, rows.start, 0);
+        Ok(Self { file, reader, batch, first_row, memory, reads, decoded })
+    }
+
+    /// Returns the reads and the number of values decoded since the last call.
+    pub(crate) fn take_counts(&mut self) -> (ColumnReads, u64) {
+        let take = |count: &AtomicU64| count.swap(0, Ordering::Relaxed);
+        let reads = ColumnReads { bytes: take(&self.reads.bytes), pages: take(&self.reads.pages), pages_cached: 0 };
+        (reads, std::mem::take(&mut self.decoded))
     }
 
     /// Reads rows `row .. row + rows` of the row group, or those of them at `selected`.
@@ -94,12 +109,20 @@ impl ArrowColumn {
         let batch = guard(file, || Ok(reader.next().transpose()?))?;
         match batch {
             Some(batch) if batch.num_rows() > 0 => {
+                self.decoded += batch.num_rows() as u64;
                 self.memory.resize(batch.get_array_memory_size())?;
                 Ok(batch.column(0).clone())
             }
             _ => Err(self.file.corrupt("a column has fewer values than rows")),
         }
     }
+}
+
+/// What the Parquet crate has read of a column: pages, and the bytes of these and of the headers it looked at.
+#[derive(Default)]
+struct PageReads {
+    bytes: AtomicU64,
+    pages: AtomicU64,
 }
 
 /// Bytes read at once to find the end of a page header.
@@ -112,10 +135,11 @@ struct CheckedPages {
     file: FileBytes,
     /// Where the pages begin that may be requested as a whole, ascending.
     starts: Vec<u64>,
+    reads: Arc<PageReads>,
 }
 
 impl CheckedPages {
-    fn new(file: &ParquetFile, row_group: usize, column: usize) -> Self {
+    fn new(file: &ParquetFile, row_group: usize, column: usize, reads: &Arc<PageReads>) -> Self {
         let metadata = file.metadata();
         let schema = metadata.file_metadata().schema_descr();
         let leaves = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == column);
@@ -128,7 +152,7 @@ impl CheckedPages {
             starts.extend(pages.chain(first).filter_map(|offset| u64::try_from(offset).ok()));
         }
         starts.sort_unstable();
-        Self { file: file.bytes.clone(), starts }
+        Self { file: file.bytes.clone(), starts, reads: reads.clone() }
     }
 }
 
@@ -163,13 +187,15 @@ impl ChunkReader for CheckedPages {
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<HeaderReader> {
         let input = self.file.get_read(start)?;
-        Ok(HeaderReader { file: self.file.clone(), unchecked: Some(start), input })
+        Ok(HeaderReader { file: self.file.clone(), unchecked: Some(start), input, reads: self.reads.clone() })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
         if self.starts.binary_search(&start).is_ok() {
             check_header(&self.file, start).map_err(|error| ParquetError::General(error.message().to_owned()))?;
         }
+        self.reads.pages.fetch_add(1, Ordering::Relaxed);
+        self.reads.bytes.fetch_add(length as u64, Ordering::Relaxed);
         self.file.get_bytes(start, length)
     }
 }
@@ -180,6 +206,7 @@ struct HeaderReader {
     /// Where the header begins, until it was checked.
     unchecked: Option<u64>,
     input: <FileBytes as ChunkReader>::T,
+    reads: Arc<PageReads>,
 }
 
 impl io::Read for HeaderReader {
@@ -187,6 +214,8 @@ impl io::Read for HeaderReader {
         if let Some(start) = self.unchecked.take() {
             check_header(&self.file, start).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         }
-        self.input.read(buffer)
+        let read = self.input.read(buffer)?;
+        self.reads.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
     }
 }

@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::Stage;
-use godwit_pipeline::{ColumnReads, MorselReader, MorselRows, QueryContext, Scan, Table, WindowRows};
+use godwit_pipeline::{ColumnCounts, MorselReader, MorselRows, QueryContext, Scan, Table, WindowRows};
 use godwit_vector::{Bitmap, Chunk, PhysicalType, Vector};
 
 use super::arrow_column::ArrowColumn;
@@ -268,8 +268,14 @@ impl MorselReader for ParquetReader {
         }
     }
 
-    fn take_reads(&mut self, column: usize) -> ColumnReads {
-        self.columns[column].native.as_mut().map(ColumnReader::take_reads).unwrap_or_default()
+    fn complete_counts(&mut self, column: usize, counts: &mut ColumnCounts) {
+        let Column { native, arrow, .. } = &mut self.columns[column];
+        counts.reads += native.as_mut().map(ColumnReader::take_reads).unwrap_or_default();
+        if let Some(arrow) = arrow {
+            let (reads, decoded) = arrow.take_counts();
+            counts.reads += reads;
+            counts.decoded = counts.decoded.max(decoded);
+        }
     }
 
     fn close(&mut self) {

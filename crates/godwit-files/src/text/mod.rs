@@ -18,6 +18,7 @@
 
 mod columns;
 mod compression;
+mod counts;
 mod csv;
 mod cutter;
 mod dialect;
@@ -42,6 +43,7 @@ mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arrow_schema::{Field, Schema, SchemaRef};
 use godwit_catalog::{CopyOption, TableDefinition, TableStatistics};
@@ -187,8 +189,8 @@ impl TextTable {
         Ok(Arc::new(TableDefinition::new(name, schema, statistics, handle)))
     }
 
-    /// Creates a cutter that starts with the first record of a source.
-    fn cutter(&self, number: usize, memory: Reservation) -> Result<Cutter> {
+    /// Creates a cutter that starts with the first record of a source. Bytes read are added to `stored`.
+    fn cutter(&self, number: usize, memory: Reservation, stored: &Arc<AtomicU64>) -> Result<Cutter> {
         let source = &self.sources[number];
         let ends = match &source.shape {
             Some(shape) => RecordEnds::Csv(shape.dialect),
@@ -197,7 +199,7 @@ impl TextTable {
         let skip = self.options.skip.unwrap_or(0) + source.shape.as_ref().map_or(0, |shape| shape.skip);
         let usual = if source.shape.is_some() { RECORD_BYTES_MAX } else { usize::MAX };
         let record_bytes_max = self.options.record_bytes_max.unwrap_or(usual);
-        let text = source.text(&*self.files, &self.options)?;
+        let text = source.text(&*self.files, &self.options, stored)?;
         Ok(Cutter::new(text, &source.path, ends, CutterOptions { source: number, skip, record_bytes_max, memory }))
     }
 

@@ -9,13 +9,15 @@ use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::scan_filter::{Pruning, Stage};
 use godwit_pipeline::{
-    MorselReader, MorselRows, OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask, WindowRows,
+    ColumnCounts, MorselReader, MorselRows, OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask,
+    WindowRows,
 };
 use godwit_vector::sql::{type_of_field, vector_of_values};
-use godwit_vector::{ColumnType, RowType, Vector};
+use godwit_vector::{Chunk, ColumnType, RowType, Vector};
 use parking_lot::Mutex;
 
 use super::TextTable;
+use super::counts::TextCounts;
 use super::cutter::{Cutter, Piece};
 use super::json::Objects;
 use super::options::{Format, TextOptions};
@@ -37,7 +39,9 @@ const UNCLOSED: &str = "a quote that begins in this record isn't closed";
 /// Files to be read.
 pub(crate) struct TextPlan {
     files: Mutex<OpenFiles>,
-    rows_rejected: AtomicU64,
+    counts: TextCounts,
+    /// Length of the files, as stored; 0 for a stream.
+    bytes: u64,
     /// The store for rejected rows, if they are kept.
     rejects: Option<Arc<ScanRejects>>,
 }
@@ -52,14 +56,14 @@ struct OpenFiles {
 
 impl OpenFiles {
     /// Returns the next piece of a file; `None` at the end of the last one.
-    fn next(&mut self, table: &TextTable, mut used: Piece) -> Result<Option<Piece>> {
+    fn next(&mut self, table: &TextTable, mut used: Piece, stored: &Arc<AtomicU64>) -> Result<Option<Piece>> {
         loop {
             let piece = self.cutter.next(std::mem::take(&mut used))?;
             if piece.is_some() || self.number + 1 == table.sources.len() {
                 return Ok(piece);
             }
             self.number += 1;
-            self.cutter = table.cutter(self.number, self.memory.reserve(0, MemoryTag::Reader)?)?;
+            self.cutter = table.cutter(self.number, self.memory.reserve(0, MemoryTag::Reader)?, stored)?;
         }
     }
 }
@@ -78,10 +82,17 @@ impl Readable for TextTable {
 
     fn plan(&self, task: &ScanTask, _pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<TextPlan>> {
         let memory = task.memory(query).clone();
-        let cutter = self.cutter(0, memory.reserve(0, MemoryTag::Reader)?)?;
+        let counts = TextCounts::default();
+        let cutter = self.cutter(0, memory.reserve(0, MemoryTag::Reader)?, &counts.stored)?;
         let files = Mutex::new(OpenFiles { cutter, number: 0, memory });
         let rejects = self.options.store_rejects.then(|| self.rejects.begin(self)).transpose()?;
-        let plan = TextPlan { files, rows_rejected: AtomicU64::new(0), rejects };
+        let parsed = task.columns.iter().filter(|&&column| column < self.record_columns()).count();
+        if parsed < self.record_columns() {
+            let skipped = self.record_columns() - parsed;
+            task.metrics.note("columns not parsed", format!("{skipped} of {}", self.record_columns()));
+        }
+        let bytes = self.sources.iter().map(|source| source.bytes).sum();
+        let plan = TextPlan { files, counts, bytes, rejects };
         Ok(Planned { plan, workers_max: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })
     }
 
@@ -96,15 +107,13 @@ impl Readable for TextTable {
             }
         };
         let reservation = scan.task.memory(query).reserve(0, MemoryTag::Reader)?;
+        let parsed = vec![0; scan.task.columns.len()];
         let (scan, piece, window) = (scan.clone(), Piece::default(), Window::default());
-        Ok(TextReader { scan, rows_max, piece, records, window, reservation })
+        Ok(TextReader { scan, rows_max, piece, records, window, parsed, reservation })
     }
 
     fn note(plan: &TextPlan, metrics: &OperatorMetrics) {
-        let rejected = plan.rows_rejected.load(Ordering::Relaxed);
-        if rejected > 0 {
-            metrics.note("rows rejected", rejected.to_string());
-        }
+        plan.counts.note(plan.bytes, metrics);
     }
 }
 
@@ -115,6 +124,8 @@ pub(crate) struct TextReader {
     piece: Piece,
     records: Records,
     window: Window,
+    /// By column read: number of the piece's values that were parsed, whether or not their rows are needed.
+    parsed: Vec<u64>,
     /// Memory of the piece.
     reservation: Reservation,
 }
@@ -135,8 +146,10 @@ struct Window {
 impl MorselReader for TextReader {
     fn open(&mut self, _number: usize, _stages: &mut [Stage]) -> Result<Option<MorselRows>> {
         let used = std::mem::take(&mut self.piece);
-        let table = &*self.scan.table;
-        let Some(piece) = self.scan.plan().files.lock().next(table, used)? else { return Ok(None) };
+        let (table, plan) = (&*self.scan.table, self.scan.plan());
+        let Some(piece) = plan.files.lock().next(table, used, &plan.counts.stored)? else { return Ok(None) };
+        plan.counts.text.fetch_add(piece.bytes.len() as u64, Ordering::Relaxed);
+        self.parsed.fill(0);
         piece.check()?;
         match &mut self.records {
             Records::Csv(records) => {
@@ -162,9 +175,13 @@ impl MorselReader for TextReader {
             },
             Records::Json(objects) => {
                 let chunk = objects.next(&self.piece)?;
-                self.scan.plan().rows_rejected.fetch_add(objects.take_rejected(), Ordering::Relaxed);
+                let (counts, rejected) = (&self.scan.plan().counts, objects.take_rejected());
+                let rows = chunk.as_ref().map_or(0, Chunk::len);
+                counts.rejected.fetch_add(rejected, Ordering::Relaxed);
+                counts.records.fetch_add(rows as u64 + rejected, Ordering::Relaxed);
                 let Some(chunk) = chunk else { return Ok(None) };
-                let (table, rows) = (&*self.scan.table, chunk.len());
+                self.parsed.iter_mut().for_each(|parsed| *parsed += rows as u64);
+                let table = &*self.scan.table;
                 let mut read = (0..chunk.width()).map(|column| chunk.dense(column));
                 let columns = self.scan.task.columns.iter().map(|&column| match column < table.record_columns() {
                     true => Ok(Some(read.next().expect("all of them are read"))),
@@ -178,7 +195,7 @@ impl MorselReader for TextReader {
     }
 
     fn read(&mut self, column: usize, selected: Option<&[u32]>) -> Result<Vector> {
-        let position = self.scan.task.columns.iter().position(|&read| read == column).expect("it is read");
+        let position = self.position(column);
         Ok(match (&self.window.columns[position], &self.records, selected) {
             (Some(values), _, Some(selected)) => values.take(selected),
             (Some(values), _, None) => values.clone(),
@@ -191,8 +208,18 @@ impl MorselReader for TextReader {
             (None, Records::Json(_), _) => unreachable!("all columns of JSON are values"),
         })
     }
+
+    fn complete_counts(&mut self, column: usize, counts: &mut ColumnCounts) {
+        counts.decoded = counts.decoded.max(self.parsed[self.position(column)]);
+    }
 }
+
 impl TextReader {
+    /// Returns the position of a column of the table among those read.
+    fn position(&self, column: usize) -> usize {
+        self.scan.task.columns.iter().position(|&read| read == column).expect("it is read")
+    }
+
     /// Goes to the next records of a CSV piece; if some have an error, returns the positions of those without. `None`
     /// at the end of the piece.
     ///
@@ -208,7 +235,8 @@ impl TextReader {
         let rejects_max = if plan.rejects.is_some() { REJECTS_PER_STEP_MAX } else { 0 };
         let wanted = Wanted { records_max, width, ignore_errors, rejects_max, null_padding };
         let step = records.next(&self.piece, &shape.dialect, wanted);
-        plan.rows_rejected.fetch_add(step.rejected, Ordering::Relaxed);
+        plan.counts.rejected.fetch_add(step.rejected, Ordering::Relaxed);
+        plan.counts.records.fetch_add(records.len() as u64 + step.rejected, Ordering::Relaxed);
         if let Some(rejects) = &plan.rejects {
             rejects.extend(self.piece.source, &step.rejects, |record| wrong_record(record, &self.piece, width));
         }
@@ -218,7 +246,7 @@ impl TextReader {
         }
         self.window = Window { rows, columns: Vec::new() };
         let mut wrong: Vec<u32> = Vec::new();
-        for &index in self.scan.task.columns.iter().filter(|_| rows > 0) {
+        for (&index, parsed) in self.scan.task.columns.iter().zip(&mut self.parsed).filter(|_| rows > 0) {
             if index >= table.record_columns() {
                 self.window.columns.push(Some(table.file_value(index, &self.piece, rows)?));
                 continue;
@@ -234,6 +262,7 @@ impl TextReader {
             }
             let fields = records.fields(&self.piece, place, &shape.dialect, table.nulls_of(index));
             let values = fields.values(logical, *physical, form)?;
+            *parsed += rows as u64;
             if let Some(&row) = values.wrong.first()
                 && !ignore_errors
             {
@@ -275,7 +304,7 @@ impl TextReader {
         let mut is_right = vec![true; rows];
         wrong.iter().for_each(|&row| is_right[row as usize] = false);
         let live: Vec<u32> = (0..rows as u32).filter(|&row| is_right[row as usize]).collect();
-        plan.rows_rejected.fetch_add((rows - live.len()) as u64, Ordering::Relaxed);
+        plan.counts.rejected.fetch_add((rows - live.len()) as u64, Ordering::Relaxed);
         Ok(Some(Some(live)))
     }
 }

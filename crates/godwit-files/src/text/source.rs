@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_io::{FileKind, Files, Input, InputFile, InputReader};
@@ -10,6 +11,7 @@ use godwit_memory::BufferManager;
 
 use super::columns::ColumnForm;
 use super::compression::{Compression, text_of};
+use super::counts::Counted;
 use super::cutter::{Cutter, CutterOptions, RECORD_BYTES_MAX, RecordEnds, open_error};
 use super::dialect::Dialect;
 use super::options::TextOptions;
@@ -80,14 +82,20 @@ impl TextSource {
         }
     }
 
-    /// Returns all of its text.
-    pub(super) fn text(&self, files: &dyn Files, options: &TextOptions) -> Result<Box<dyn Read + Send>> {
+    /// Returns all of its text. The stored bytes that are read for it are added to `count`.
+    pub(super) fn text(
+        &self,
+        files: &dyn Files,
+        options: &TextOptions,
+        count: &Arc<AtomicU64>,
+    ) -> Result<Box<dyn Read + Send>> {
         let options = self.options(options);
         let stored: Box<dyn Read + Send> = match &self.stream {
             Some(stream) => stream.take(&self.path)?.reader(),
             None => Box::new(InputReader::new(opened(files, &self.path)?, 0)),
         };
-        text_of(stored, options.compression, &options.encoding)
+        let counted: Box<dyn Read + Send> = Box::new(Counted { bytes: stored, count: count.clone() });
+        text_of(counted, options.compression, &options.encoding)
     }
 
     /// Creates a cutter to examine a whole file during planning; `None`: it can be read only once.
@@ -105,7 +113,7 @@ impl TextSource {
         let record_bytes_max = options.record_bytes_max.unwrap_or(usual);
         let (skip, memory) = (options.skip.unwrap_or(0) + skip, memory.reserve(0, MemoryTag::Reader)?);
         let cut = CutterOptions { source: 0, skip, record_bytes_max, memory };
-        Ok(Some(Cutter::new(self.text(files, options)?, &self.path, ends, cut)))
+        Ok(Some(Cutter::new(self.text(files, options, &Arc::default())?, &self.path, ends, cut)))
     }
 
     /// Returns the options, with the compression given by its extension.

@@ -22,7 +22,7 @@ use godwit_vector::{Chunk, RowType, Vector};
 use parking_lot::Mutex;
 
 use super::ScanRequest;
-use super::columns::{ColumnCounts, ColumnReads, ScannedColumn};
+use super::columns::{ColumnCounts, ScannedColumn};
 use super::window::Window;
 use crate::scan_filter::{self, Pruning, Stage, StagePlan, Stages};
 use crate::{CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
@@ -131,10 +131,9 @@ pub trait MorselReader: Send {
         unreachable!("no filter is decided on packed values")
     }
 
-    /// The reads of a column since the last call.
-    fn take_reads(&mut self, _column: usize) -> ColumnReads {
-        ColumnReads::default()
-    }
+    /// Completes the counts of a column in the morsel: adds its reads, and the values that were decoded although no
+    /// one asked for them.
+    fn complete_counts(&mut self, _column: usize, _counts: &mut ColumnCounts) {}
 
     /// Called when the morsel is done.
     fn close(&mut self) {}
@@ -417,12 +416,17 @@ impl<T: Readable> ScanWorker<T> {
     /// Called when the morsel is done.
     fn close_morsel(&mut self) {
         let rows = self.morsel_rows.take().expect("a morsel is open");
-        for &column in &self.scan.task.columns {
-            self.counts.columns[column].reads += self.reader.take_reads(column);
-        }
-        self.counts.move_to(&mut self.scan.done.lock());
+        self.count_morsel();
         self.reader.close();
         self.query.rows_done.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+
+    /// Adds the counts of the morsel to those of the scan.
+    fn count_morsel(&mut self) {
+        for &column in &self.scan.task.columns {
+            self.reader.complete_counts(column, &mut self.counts.columns[column]);
+        }
+        self.counts.move_to(&mut self.scan.done.lock());
     }
 
     /// The next of the pending rows.
@@ -444,7 +448,6 @@ impl<T: Readable> SourceWorker for ScanWorker<T> {
                 return Ok(SourceVerdict::Chunk(chunk));
             }
             if self.morsel_rows.is_none() && !self.open_morsel()? {
-                self.scan.note_work(self.query.settings.profile);
                 return Ok(SourceVerdict::Done);
             }
             if !self.work()? {
@@ -452,5 +455,15 @@ impl<T: Readable> SourceWorker for ScanWorker<T> {
                 return Ok(SourceVerdict::Worked);
             }
         }
+    }
+}
+
+impl<T: Readable> Drop for ScanWorker<T> {
+    /// Reports what the worker did. It may end within a morsel, when an operator after the scan has enough rows.
+    fn drop(&mut self) {
+        if self.morsel_rows.is_some() {
+            self.count_morsel();
+        }
+        self.scan.note_work(self.query.settings.profile);
     }
 }

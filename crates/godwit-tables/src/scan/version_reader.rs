@@ -6,7 +6,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::Stage;
-use godwit_pipeline::{ColumnReads, MorselReader, MorselRows, QueryContext, Scan, WindowRows};
+use godwit_pipeline::{ColumnCounts, MorselReader, MorselRows, QueryContext, Scan, WindowRows};
 use godwit_storage::table::{StoredPart, WINDOW_ROWS};
 use godwit_vector::{Bitmap, Vector};
 
@@ -129,10 +129,11 @@ impl MorselReader for VersionReader {
         }
     }
 
-    fn take_reads(&mut self, column: usize) -> ColumnReads {
+    fn complete_counts(&mut self, column: usize, counts: &mut ColumnCounts) {
         // Row ids aren't read.
-        let reader = self.columns.get_mut(column).and_then(Option::as_mut);
-        reader.map(ColumnReader::take_reads).unwrap_or_default()
+        if let Some(Some(reader)) = self.columns.get_mut(column) {
+            counts.reads += reader.take_reads();
+        }
     }
 
     fn retain(&mut self, stage: &Stage, mask: &mut [u64]) -> Result<()> {

@@ -37,6 +37,14 @@ pub(super) fn rows(shared: &Shared) -> Result<RecordBatch> {
                 None => "",
             }),
         ),
+        (
+            "null_handling",
+            column(|call| match call.function.strict {
+                Some(true) => "strict",
+                Some(false) => "special",
+                None => "",
+            }),
+        ),
     ])
 }
 

@@ -9,7 +9,7 @@ use godwit_scalar::Category;
 /// example and its value. Functions that are described alike are one, with one example.
 pub const TABLES_AND_MACROS: &str = "
     SELECT category, string_agg(signature, chr(10) ORDER BY signature), description, max(example), max(example_value)
-    FROM godwit_functions() WHERE kind IN ('table', 'macro') GROUP BY category, description ORDER BY min(signature)";
+    FROM godwit_functions() WHERE category IN ('Tables', 'Macros', 'Special forms', 'Sequences') GROUP BY category, description ORDER BY min(signature)";
 
 /// Writes the functions by subject, in Markdown.
 pub fn reference(tables_and_macros: &[Vec<String>]) -> String {
@@ -24,7 +24,7 @@ pub fn reference(tables_and_macros: &[Vec<String>]) -> String {
         of_category.sort_by_key(|function| (function.names[0], &function.signatures));
         section(&mut text, category, of_category.into_iter().map(row));
     }
-    for category in ["Tables", "Macros"] {
+    for category in ["Special forms", "Sequences", "Tables", "Macros"] {
         let of_category = tables_and_macros.iter().filter(|row| row[0] == category);
         section(&mut text, category, of_category.map(|row| row_of_texts(row)));
     }
