@@ -96,6 +96,24 @@ fn rows_are_used_through_their_owner() {
     assert_eq!(other.states.counts(0, other.owner.read(other.list.all())), [1, 1]);
 }
 
+/// A list that was asked for rows before they had an owner doesn't make them readable.
+#[test]
+fn lists_learn_of_owners() {
+    let (manager, layout) = (manager(64 << 20, true), layout());
+    let mut rows = PartitionedRows::new(&manager, &layout, 0);
+    rows.keep_pinned();
+    let mut list = RowList::new(&layout);
+    let empty = [Vector::from_values(Vec::<i64>::new(), None), texts(&[])];
+    rows.append(&empty, None, &[], Some(&mut list)).unwrap();
+    let owner = RowOwner::new();
+    let mut rows = rows.owned_by(&owner);
+    let one = [Vector::from_values(vec![1i64], None), texts(&[None])];
+    assert!(refusal(|| rows.append(&one, None, &[1], Some(&mut list))).contains("one owner"));
+    list.clear();
+    rows.append(&one, None, &[1], Some(&mut list)).unwrap();
+    assert!(refusal(|| list.all().gather(0)).contains("through their owner"));
+}
+
 #[test]
 fn areas_grow_for_their_owner() {
     let states = StateLayout::new(&[StateKind::Count]);

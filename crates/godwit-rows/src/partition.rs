@@ -67,11 +67,12 @@ impl PartitionedRows {
 
     /// Ends the access of an owner.
     pub(crate) fn lay_to_rest(&mut self, access: Access) {
-        self.close();
         self.set_access(access, Access::AtRest);
     }
 
+    /// Closes the partitions, too: lists know by their pins whose their rows are, so new rows need other pins.
     fn set_access(&mut self, before: Access, after: Access) {
+        self.close();
         for partition in &mut self.partitions {
             assert_eq!(partition.access(), before, "rows of another owner");
             partition.set_access(after);

@@ -52,35 +52,49 @@ impl Pins {
         self.access = access;
     }
 
-    /// Also holds the pins of `other`; returns false if they were held already.
+    /// Also holds the pins of `other`; returns false if they were held already, as they mostly are.
     #[inline]
     pub(crate) fn add(&mut self, other: &Pins) -> bool {
-        let known = self.pages.len();
-        other.pages.iter().for_each(|page| self.add_page(page, other.access));
-        let is_new = self.pages.len() > known;
+        let is_new = !other.pages.iter().all(|page| self.holds(page));
         if is_new {
-            self.strings = if known == 0 { other.strings.clone() } else { self.strings.union(&other.strings) };
-            self.has_common |= other.has_common;
+            self.add_new(other);
         }
         is_new
+    }
+
+    #[inline]
+    fn holds(&self, page: &Heap) -> bool {
+        self.pages.iter().rev().any(|known| Arc::ptr_eq(known, page))
+    }
+
+    #[cold]
+    fn add_new(&mut self, other: &Pins) {
+        self.join(other.access);
+        self.strings = if self.pages.is_empty() { other.strings.clone() } else { self.strings.union(&other.strings) };
+        self.has_common |= other.has_common;
+        for page in &other.pages {
+            if !self.holds(page) {
+                self.pages.push(page.clone());
+            }
+        }
     }
 
     /// Also holds the pins of one heap: of rows and their strings.
     #[inline]
     pub(crate) fn add_common(&mut self, heap: &Heap, access: Access) {
-        self.add_page(heap, access);
+        if !self.holds(heap) {
+            self.join(access);
+            self.pages.push(heap.clone());
+        }
         self.has_common = true;
     }
 
-    #[inline]
-    fn add_page(&mut self, page: &Heap, access: Access) {
-        if !self.pages.iter().rev().any(|known| Arc::ptr_eq(known, page)) {
-            if self.pages.is_empty() {
-                self.access = access;
-            }
-            assert_eq!(self.access, access, "a list has rows of one owner");
-            self.pages.push(page.clone());
+    /// Called before other rows are added: they are the same owner's as those that are here.
+    fn join(&mut self, access: Access) {
+        if self.pages.is_empty() {
+            self.access = access;
         }
+        assert_eq!(self.access, access, "a list has rows of one owner");
     }
 
     pub(crate) fn clear(&mut self) {
