@@ -1,7 +1,7 @@
 //! `cargo xtask soundness`: finds what tests that run once can't show.
 //!
-//! - *loom* runs code that several threads execute without a lock in every order in which they may meet, with all values
-//!   that they may see. The models are in `xtask/models`, a workspace of its own.
+//! - *loom* runs code in which threads meet in every order in which they may, with all values that they may see. The
+//!   models are in `xtask/models`, a workspace of its own.
 //! - *Miri* interprets the unit tests of the crates with pointers of their own, and reports undefined behaviour: reads
 //!   of freed memory, references that alias, unaligned or uninitialized values. It needs a nightly toolchain, which is
 //!   installed by `rustup` if it is missing.
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Modules with models; the product's unit tests beside them need no loom.
-const MODELS: [&str; 2] = ["chains::", "pages::"];
+const MODELS: [&str; 3] = ["chains::", "pages::", "signals::"];
 /// Preemptions per execution: two are enough for nearly all known bugs, three take seconds.
 const PREEMPTIONS_MAX: &str = "3";
 

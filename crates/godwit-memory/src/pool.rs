@@ -564,5 +564,6 @@ fn run_alone(request: Request<'_>) -> io::Result<()> {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.queue.close();
+        self.temp.close();
     }
 }

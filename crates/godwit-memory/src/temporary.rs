@@ -74,6 +74,12 @@ impl TempSpace {
         }
     }
 
+    /// Closes the files of slots, which hold this space as it holds them, when their last slot is free.
+    pub(crate) fn close(&self) {
+        let slots = std::mem::take(&mut self.current.lock().slots);
+        drop(slots);
+    }
+
     pub(crate) fn set_max_bytes(&self, bytes: Option<u64>) {
         self.max_bytes.store(bytes.unwrap_or(u64::MAX), Relaxed);
     }

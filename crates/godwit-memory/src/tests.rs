@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use godwit_common::{ErrorKind, MemoryTag};
 use godwit_io::{Fault, SimulatedFiles};
@@ -58,6 +59,22 @@ fn assert_empty(manager: &BufferManager, files: &SimulatedFiles) {
     assert_eq!(statistics.tag_bytes.iter().sum::<u64>(), 0);
     assert_eq!(statistics.temp_file_bytes, 0);
     assert_eq!(files.stored_bytes(), 0);
+}
+
+#[test]
+fn a_pool_that_is_gone_has_closed_its_files() {
+    let files = Arc::new(SimulatedFiles::new());
+    let config = BufferConfig { compression: SpillCompression::None, ..BufferConfig::new(4 * PAGE) };
+    let manager = BufferManager::with_files(config, files.clone()).unwrap();
+    let pages: Vec<_> = (0..16).map(|seed| filled_page(&manager, seed)).collect();
+    assert!(manager.statistics().temp_file_bytes > 0);
+    drop((pages, manager));
+    // A thread may still be busy with a page.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while Arc::strong_count(&files) > 1 {
+        assert!(Instant::now() < deadline, "the files are held");
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]

@@ -27,7 +27,8 @@ use godwit_vector::{Chunk, to_arrow};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Operator, Signal, Sink, SinkVerdict, SinkWorker};
+use crate::pipeline::{Operator, Sink, SinkVerdict, SinkWorker};
+use crate::signal::Signal;
 use crate::{CacheUse, CancelToken, QueryContext};
 
 /// Size of the queue, in bytes of batches, at which workers wait. Enough for some 50 chunks of ten columns, so that

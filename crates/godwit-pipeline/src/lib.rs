@@ -21,6 +21,7 @@ mod metrics;
 mod pipeline;
 mod scan;
 pub mod scan_filter;
+mod signal;
 mod table_sample;
 mod top_bound;
 
@@ -30,12 +31,13 @@ pub use context::{COMPRESS_FROM_BYTES, CancelToken, Compaction, JOIN_LOAD_FACTOR
 pub use key_filter::KeyFilter;
 pub use metrics::{CompactionAccount, CompactionCounts, Flow, FlowCounts, OperatorMetrics};
 pub use pipeline::{
-    ChunkEffect, Operator, Pipeline, Signal, Sink, SinkVerdict, SinkWorker, Source, SourceVerdict, SourceWorker,
-    Transform, TransformVerdict, TransformWorker,
+    ChunkEffect, Operator, Pipeline, Sink, SinkVerdict, SinkWorker, Source, SourceVerdict, SourceWorker, Transform,
+    TransformVerdict, TransformWorker,
 };
 pub use scan::{
     ColumnCounts, ColumnReads, MorselReader, MorselRows, Planned, Readable, Scan, ScanFilter, ScanRequest, ScanTask,
     ScannedColumn, Table, TableHandle, WindowRows,
 };
+pub use signal::Signal;
 pub use table_sample::{SampledRows, SampledTable, pick_sample, sampled_values};
 pub use top_bound::TopBound;

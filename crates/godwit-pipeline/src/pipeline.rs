@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_vector::Chunk;
-use parking_lot::Mutex;
 
 use crate::QueryContext;
 use crate::cache::CacheUse;
 use crate::metrics::OperatorMetrics;
+use crate::signal::Signal;
 
 /// The interface that the three roles have in common.
 pub trait Operator: Send + Sync {
@@ -201,47 +201,5 @@ impl Pipeline {
     pub fn pinned_bytes(&self, workers: usize) -> u64 {
         let transforms: u64 = self.transforms.iter().map(|transform| transform.pinned_bytes(workers)).sum();
         self.source.pinned_bytes(workers) + transforms + self.sink.pinned_bytes(workers)
-    }
-}
-
-/// Something to wait for. Cheap to clone; fires once.
-#[derive(Clone, Default)]
-pub struct Signal(Arc<Mutex<SignalState>>);
-
-type Wake = Box<dyn FnOnce() + Send>;
-
-#[derive(Default)]
-enum SignalState {
-    #[default]
-    Idle,
-    Waiting(Vec<Wake>),
-    Fired,
-}
-
-impl Signal {
-    /// A signal that hasn't fired.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Runs all waiting callbacks; later ones run at once.
-    pub fn fire(&self) {
-        let before = std::mem::replace(&mut *self.0.lock(), SignalState::Fired);
-        if let SignalState::Waiting(wakes) = before {
-            wakes.into_iter().for_each(|wake| wake());
-        }
-    }
-
-    /// Runs `wake` when the signal fires, or right away if it already has.
-    pub fn subscribe(&self, wake: impl FnOnce() + Send + 'static) {
-        let mut state = self.0.lock();
-        match &mut *state {
-            SignalState::Fired => {
-                drop(state);
-                wake();
-            }
-            SignalState::Waiting(wakes) => wakes.push(Box::new(wake)),
-            SignalState::Idle => *state = SignalState::Waiting(vec![Box::new(wake)]),
-        }
     }
 }

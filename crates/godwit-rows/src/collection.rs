@@ -9,6 +9,7 @@ use godwit_vector::Vector;
 
 use crate::copy_rows::Copied;
 use crate::held_pages::{HeldPages, as_heap};
+use crate::owner::Access;
 use crate::page_walk::{PageOfRows, read_ahead};
 use crate::place::{AppendScratch, Order, Placed, append_to};
 use crate::row_ptr::RowPtr;
@@ -21,10 +22,13 @@ use crate::{PagedRows, PinnedRows, RowLayout, RowList, RowPages, RowScan, Rows};
 /// The page that is being filled, and the heap page with it, stay pinned until [`close`](Self::close), a scan that
 /// consumes the collection, or until the collection is absorbed by another. Pages that are full can be evicted, unless
 /// [`keep_pinned`](Self::keep_pinned) is on.
+///
+/// Its rows are shared, unless it is a partition of rows that [have an owner](PartitionedRows::owned_by).
 pub struct RowCollection {
     manager: BufferManager,
     layout: Arc<RowLayout>,
     partition: Option<u32>,
+    access: Access,
     pages: Vec<Arc<RowPage>>,
     rows: u64,
     bytes: u64,
@@ -57,6 +61,7 @@ impl RowCollection {
             manager: manager.clone(),
             layout: layout.clone(),
             partition,
+            access: Access::Shared,
             pages: Vec::new(),
             rows: 0,
             bytes: 0,
@@ -80,6 +85,15 @@ impl RowCollection {
     /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
+    }
+
+    /// Who may use the rows.
+    pub(crate) fn access(&self) -> Access {
+        self.access
+    }
+
+    pub(crate) fn set_access(&mut self, access: Access) {
+        self.access = access;
     }
 
     /// Memory of the rows when all their pages are loaded.
@@ -117,7 +131,7 @@ impl RowCollection {
     /// Appends copies of rows of the same layout, with their hashes and extra areas.
     pub fn append_rows(&mut self, rows: Rows<'_>, appended: Option<&mut RowList>) -> Result<()> {
         assert!(Arc::ptr_eq(&self.layout, rows.layout()), "rows of one layout");
-        self.append_source(&Copied(rows), Order::All { begin: 0, end: rows.len() }, appended)
+        self.append_source(&Copied::new(rows), Order::All { begin: 0, end: rows.len() }, appended)
     }
 
     fn append_source(
@@ -133,7 +147,7 @@ impl RowCollection {
             assert!(Arc::ptr_eq(list.all().layout(), &layout), "a list of rows of this layout");
             // SAFETY: the added rows are written, and their pages are held, or will be before they are released.
             let (rows, pins) = unsafe { list.parts_mut() };
-            pins.add_common(&as_heap(held));
+            pins.add_common(&as_heap(held), self.access);
             rows
         });
         let result =
@@ -184,6 +198,7 @@ impl RowCollection {
     /// Takes over the rows of another collection of the same layout. Its pages are unpinned.
     pub fn absorb(&mut self, mut other: RowCollection) {
         assert!(Arc::ptr_eq(&self.layout, &other.layout), "collections of one layout");
+        assert_eq!(self.access, other.access, "collections of one owner, or of none");
         other.close();
         self.rows += other.rows;
         self.bytes += other.bytes;
@@ -198,6 +213,7 @@ impl RowCollection {
         (0..pieces)
             .map(|piece| {
                 let mut collection = RowCollection::new(&self.manager, &self.layout, self.partition);
+                collection.access = self.access;
                 let share = pages.len().div_ceil(pieces - piece);
                 collection.pages.extend(pages.by_ref().take(share));
                 collection.rows = collection.pages.iter().map(|page| page.rows() as u64).sum();
@@ -221,9 +237,15 @@ impl RowCollection {
     }
 
     /// The rows, for access by number.
-    pub fn into_paged(mut self) -> PagedRows {
+    pub fn into_paged(self) -> PagedRows {
+        PagedRows::new(&self.manager.clone(), &self.layout.clone(), self.into_shared())
+    }
+
+    /// The pages of rows that nobody can change any more.
+    fn into_shared(mut self) -> Vec<Arc<RowPage>> {
+        assert!(!matches!(self.access, Access::Owned(_)), "rows are handed over before others read them");
         self.close();
-        PagedRows::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
+        std::mem::take(&mut self.pages)
     }
 
     /// The rows block by block, in the order of appending. Rows appended later aren't seen.
@@ -239,7 +261,13 @@ impl RowCollection {
     }
 
     fn scan_pages(&self, range: Range<usize>) -> RowScan {
-        RowScan::new(&self.manager, &self.layout, self.pages[range].to_vec())
+        RowScan::new(&self.manager, &self.layout, self.shared_pages()[range].to_vec())
+    }
+
+    /// The pages, for readers that leave them in the collection.
+    fn shared_pages(&self) -> &[Arc<RowPage>] {
+        assert_eq!(self.access, Access::Shared, "rows may change as long as they are in the collection");
+        &self.pages
     }
 
     /// Starts reading back the first pages while others are being processed: they will be scanned or pinned next.
@@ -261,20 +289,18 @@ impl RowCollection {
     }
 
     /// The rows block by block; pages are freed once their rows have been read.
-    pub fn into_scan(mut self) -> RowScan {
-        self.close();
-        RowScan::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
+    pub fn into_scan(self) -> RowScan {
+        RowScan::new(&self.manager.clone(), &self.layout.clone(), self.into_shared())
     }
 
     /// The pages so far, to be scanned by several readers. Rows appended later aren't seen.
     pub fn pages_so_far(&self) -> RowPages {
-        RowPages::new(&self.manager, &self.layout, self.pages.clone())
+        RowPages::new(&self.manager, &self.layout, self.shared_pages().to_vec())
     }
 
     /// The pages, to be scanned by several readers, each starting at any page.
-    pub fn into_pages(mut self) -> RowPages {
-        self.close();
-        RowPages::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
+    pub fn into_pages(self) -> RowPages {
+        RowPages::new(&self.manager.clone(), &self.layout.clone(), self.into_shared())
     }
 
     /// Finds room for up to `rows` more rows; `heap_bytes` has the total size of each row's long strings, or is empty

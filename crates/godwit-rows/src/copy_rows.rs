@@ -1,5 +1,7 @@
 //! Copies rows to rows of the same layout: for sorted runs, and for partitions that are refined.
 
+use std::sync::atomic::Ordering;
+
 use godwit_vector::StrView;
 
 use crate::place::{Order, RowSource};
@@ -8,9 +10,14 @@ use crate::scatter::write_string;
 use crate::{RowLayout, Rows};
 
 /// Rows are copied with everything they hold: columns, hash, extra area.
-pub(crate) struct Copied<'a>(pub(crate) Rows<'a>);
+pub(crate) struct Copied<'a>(Rows<'a>);
 
-impl Copied<'_> {
+impl<'a> Copied<'a> {
+    pub(crate) fn new(rows: Rows<'a>) -> Self {
+        rows.check_readable();
+        Self(rows)
+    }
+
     /// Calls `each(item, row, view)` for a string column.
     #[inline(always)]
     fn each_view<T>(
@@ -39,10 +46,17 @@ impl RowSource for Copied<'_> {
 
     unsafe fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]) {
         assert_eq!(order.len(), rows.len());
-        let (row_bytes, sources) = (layout.row_bytes(), self.0.pointers());
+        let sources = self.0.pointers();
+        // Links and extremes may change meanwhile.
+        let atomic = if layout.extra().is_atomic() { layout.extra_offset() } else { layout.row_bytes() };
         order.zip(rows.iter(), |row, position| {
-            // SAFETY: both rows are pinned, of the same layout, and the target was placed for us alone.
-            unsafe { std::ptr::copy_nonoverlapping(sources[position].as_ptr(), row.as_ptr(), row_bytes) };
+            let source = sources[position];
+            // SAFETY: both rows are pinned, of the same layout, and readable; the target was placed for us alone.
+            unsafe { std::ptr::copy_nonoverlapping(source.as_ptr(), row.as_ptr(), atomic) };
+            for word in (atomic..layout.row_bytes()).step_by(8) {
+                // SAFETY: as above; the words of such an extra area are accessed atomically.
+                unsafe { row.write(word, source.atomic_u64(word).load(Ordering::Relaxed)) };
+            }
         });
         if heap.is_empty() {
             return;

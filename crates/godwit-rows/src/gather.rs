@@ -10,8 +10,10 @@ use crate::Rows;
 const PREFETCH_ROWS: usize = 24;
 
 impl Rows<'_> {
-    /// A column of the rows as a flat vector. Long strings aren't copied: the vector keeps their pages pinned.
+    /// A column of the rows as a flat vector. Long strings aren't copied, unless their owner may overwrite them: the
+    /// vector keeps their pages pinned.
     pub fn gather(self, column: usize) -> Vector {
+        self.check_readable();
         let offset = self.layout().column_offset(column);
         let flat = match self.layout().columns()[column] {
             PhysicalType::Bool => Flat::Bool(self.gather_values(offset)),
@@ -29,7 +31,8 @@ impl Rows<'_> {
             PhysicalType::Str => {
                 let views = self.read_all::<StrView>(offset);
                 // SAFETY: the views of pinned rows point into heap pages that the pins of their strings keep in place.
-                Flat::Str(unsafe { StrColumn::new(views, self.pins().strings()) })
+                let strings = unsafe { StrColumn::new(views, self.pins().strings()) };
+                Flat::Str(if self.strings_may_change() { StrColumn::from_strings(strings.iter()) } else { strings })
             }
             PhysicalType::Nested => unreachable!("a layout has no nested columns"),
         };

@@ -13,7 +13,7 @@
 //! 3. The other rows compare their keys with the row of their entry, column by column. Rows that differ move on to the
 //!    next slot for the next round. Rows of a new group that come after its founder are found to be equal here.
 //!
-//! The table holds the pins of all rows that it points to, until it is cleared.
+//! The table holds the pins of all rows that it points to, until it is cleared. All are rows of one owner.
 //!
 //! Source: Kuiper, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", V.
 
@@ -27,7 +27,7 @@ use godwit_vector::Vector;
 use crate::radix::SALT_SHIFT;
 use crate::row_list::Pins;
 use crate::row_ptr::{RowPtr, prefetch};
-use crate::{RowLayout, RowList, Rows};
+use crate::{RowLayout, RowList, RowOwner, Rows};
 
 /// Bits of an entry that form the address: as many as x86-64 and AArch64 use in user space.
 const ADDRESS_MASK: u64 = (1 << SALT_SHIFT) - 1;
@@ -167,7 +167,8 @@ impl GroupTable {
         let mask = entries - 1;
         let hash_offset = self.layout.hash_offset();
         for entry in old.into_iter().filter(|&entry| entry != 0) {
-            // SAFETY: an entry is the address of a row of this layout, which the table keeps pinned.
+            // SAFETY: an entry is the address of a row of this layout, which the table keeps pinned, and hashes never
+            // change.
             let hash = unsafe { row_at(entry).read::<u64>(hash_offset) };
             let mut slot = hash as usize & mask;
             while self.entries[slot] != 0 {
@@ -187,13 +188,20 @@ impl GroupTable {
     /// If the table could become full: a bug in the caller.
     pub fn find_or_insert(
         &mut self,
+        owner: &mut RowOwner,
         keys: &[Vector],
         hashes: &[u64],
         rows: &mut RowList,
-        found: impl FnMut(&[u32], &mut RowList) -> Result<()>,
+        found: impl FnMut(&mut RowOwner, &[u32], &mut RowList) -> Result<()>,
     ) -> Result<()> {
         assert!(self.groups + hashes.len() < self.entries.len(), "an entry stays empty");
-        self.look_up(hashes, rows, |table, scratch, rows| table.assign(keys, hashes, rows, scratch, found))
+        self.check_owner(owner);
+        self.look_up(hashes, rows, |table, scratch, rows| table.assign(owner, keys, hashes, rows, scratch, found))
+    }
+
+    /// Checks that the rows in the table are those of `owner`.
+    fn check_owner(&self, owner: &RowOwner) {
+        assert!(self.groups == 0 || self.pins.access() == owner.access(), "groups of another owner");
     }
 
     /// [`find_or_insert`](Self::find_or_insert) for existing groups only. The positions of the others are put into
@@ -201,19 +209,21 @@ impl GroupTable {
     /// `rows`, but not into the table.
     pub fn find_or_pass(
         &mut self,
+        owner: &mut RowOwner,
         keys: &[Vector],
         hashes: &[u64],
         rows: &mut RowList,
         missing: &mut Vec<u32>,
-        pass: impl FnOnce(&[u32], &mut RowList) -> Result<()>,
+        pass: impl FnOnce(&mut RowOwner, &[u32], &mut RowList) -> Result<()>,
     ) -> Result<()> {
+        self.check_owner(owner);
         missing.clear();
         self.look_up(hashes, rows, |table, scratch, rows| {
             table.find(keys, hashes, rows, scratch, missing);
             if missing.is_empty() {
                 return Ok(());
             }
-            pass(missing, &mut scratch.founded)?;
+            pass(owner, missing, &mut scratch.founded)?;
             let passed = scratch.founded.all();
             assert_eq!(passed.len(), missing.len(), "a row for each");
             missing.iter().zip(passed.pointers()).for_each(|(&position, &row)| rows[position as usize] = row);
@@ -260,15 +270,16 @@ impl GroupTable {
     /// Finds the rows of groups, or creates them.
     fn assign(
         &mut self,
+        owner: &mut RowOwner,
         keys: &[Vector],
         hashes: &[u64],
         rows: &mut [RowPtr],
         scratch: &mut Scratch,
-        mut found: impl FnMut(&[u32], &mut RowList) -> Result<()>,
+        mut found: impl FnMut(&mut RowOwner, &[u32], &mut RowList) -> Result<()>,
     ) -> Result<()> {
         self.probe::<true>(hashes, 0..hashes.len() as u32, scratch);
         loop {
-            if let Err(error) = self.settle_founders(hashes, rows, scratch, &mut found) {
+            if let Err(error) = self.settle_founders(owner, hashes, rows, scratch, &mut found) {
                 let Scratch { slots, founders, .. } = scratch;
                 // Nothing has been inserted after them in this round.
                 founders.iter().for_each(|&i| self.entries[slots[i as usize] as usize] = 0);
@@ -320,7 +331,8 @@ impl GroupTable {
             rows[i as usize] = row;
         }
         remaining.clear();
-        // SAFETY: no entry of a candidate is empty or pending here, so that it is a row that the table keeps pinned.
+        // SAFETY: no entry of a candidate is empty or pending here, so that it is a row that the table keeps pinned; the
+        // callers have borrowed its owner.
         unsafe { self.layout.match_rows(&self.key_columns, rows, keys, candidates, remaining, true) };
         let mask = self.entries.len() - 1;
         for &i in remaining.iter() {
@@ -397,18 +409,20 @@ impl GroupTable {
     /// Step 2 of a round: creates the founders' rows.
     fn settle_founders(
         &mut self,
+        owner: &mut RowOwner,
         hashes: &[u64],
         rows: &mut [RowPtr],
         scratch: &mut Scratch,
-        found: &mut impl FnMut(&[u32], &mut RowList) -> Result<()>,
+        found: &mut impl FnMut(&mut RowOwner, &[u32], &mut RowList) -> Result<()>,
     ) -> Result<()> {
         let Scratch { slots, founders, founded, .. } = scratch;
         if founders.is_empty() {
             return Ok(());
         }
         founded.clear();
-        found(founders, founded)?;
+        found(owner, founders, founded)?;
         assert_eq!(founded.len(), founders.len(), "a row for each");
+        owner.check(founded.all());
         self.pins.add(founded.all().pins());
         for (&i, &row) in founders.iter().zip(founded.all().pointers()) {
             debug_assert!(row.address() & !ADDRESS_MASK == 0);
@@ -442,7 +456,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{PartitionedRows, RowLayoutOptions};
+    use crate::{Extra, PartitionedRows, RowLayoutOptions};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 32 }))]
@@ -455,10 +469,11 @@ mod tests {
         ) {
             let manager = BufferManager::new(BufferConfig::new(64 << 20)).unwrap();
             let types = [godwit_vector::PhysicalType::I64, godwit_vector::PhysicalType::Str];
-            let layout = RowLayout::new(&types, RowLayoutOptions { hash: true, extra_bytes: 0 }).unwrap();
-            let mut groups = PartitionedRows::new(&manager, &layout, 2);
+            let layout = RowLayout::new(&types, RowLayoutOptions { hash: true, extra: Extra::States(0) }).unwrap();
+            let mut owner = RowOwner::new();
+            let mut groups = PartitionedRows::new(&manager, &layout, 2).owned_by(&owner);
             groups.keep_pinned();
-            let mut others = PartitionedRows::new(&manager, &layout, 2);
+            let mut others = PartitionedRows::new(&manager, &layout, 2).owned_by(&owner);
             others.keep_pinned();
             let mut table = GroupTable::new(&manager, &layout, 2, 256).unwrap();
             let mut model: HashMap<(Option<i64>, usize), RowPtr> = HashMap::new();
@@ -478,7 +493,7 @@ mod tests {
                     hashes.iter_mut().for_each(|hash| *hash &= 3 << 32);
                 }
                 let (mut rows, mut known, mut missing) = (RowList::new(&layout), RowList::new(&layout), Vec::new());
-                table.find_or_pass(&keys, &hashes, &mut known, &mut missing, |missing, passed| {
+                table.find_or_pass(&mut owner, &keys, &hashes, &mut known, &mut missing, |_, missing, passed| {
                     others.append(&keys, Some(missing), &hashes, Some(passed))
                 }).unwrap();
                 for (position, key) in chunk.iter().enumerate() {
@@ -488,11 +503,12 @@ mod tests {
                 }
                 if !missing.is_empty() {
                     // Groups whose rows can't be created leave no trace.
-                    let failed = table.find_or_insert(&keys, &hashes, &mut rows, |_, _| Err(Error::internal("no room")));
+                    let no_room = |_: &mut RowOwner, _: &[u32], _: &mut RowList| Err(Error::internal("no room"));
+                    let failed = table.find_or_insert(&mut owner, &keys, &hashes, &mut rows, no_room);
                     prop_assert!(failed.is_err() && rows.is_empty());
                     prop_assert_eq!(table.groups(), model.len());
                 }
-                table.find_or_insert(&keys, &hashes, &mut rows, |new, made| {
+                table.find_or_insert(&mut owner, &keys, &hashes, &mut rows, |_, new, made| {
                     groups.append(&keys, Some(new), &hashes, Some(made))
                 }).unwrap();
                 for (key, &row) in chunk.iter().zip(rows.all().pointers()) {

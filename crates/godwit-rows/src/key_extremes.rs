@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use godwit_vector::{PhysicalType, Vector};
 
 use crate::row_ptr::RowPtr;
-use crate::{IntegerKey, RowLayout, Rows, match_integers};
+use crate::{Extra, IntegerKey, RowLayout, Rows, match_integers};
 
 /// Where rows store the least and the greatest value of their key.
 #[derive(Clone)]
@@ -37,12 +37,9 @@ pub enum Extreme {
 }
 
 impl KeyExtremes {
-    /// Size of the extra area of rows that store them, including the link.
-    pub const EXTRA_BYTES: usize = 24;
-
     /// In the extra area of the layout's rows, after the link.
     pub fn new(layout: &Arc<RowLayout>) -> Self {
-        assert!(layout.extra_bytes() >= Self::EXTRA_BYTES, "rows have room for a link and two words");
+        assert_eq!(layout.extra(), Extra::LinkAndExtremes, "rows have room for extremes");
         let (least, greatest) = (layout.extra_offset() + 8, layout.extra_offset() + 16);
         Self { layout: layout.clone(), least, greatest }
     }

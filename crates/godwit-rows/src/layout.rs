@@ -15,8 +15,43 @@ use crate::row_ptr::RowPtr;
 pub struct RowLayoutOptions {
     /// Keep the 8-byte hash of each row: needed for partitioning.
     pub hash: bool,
-    /// Bytes per row for the operator's use, such as a chain pointer or aggregate states: aligned to 8, zero at first.
-    pub extra_bytes: usize,
+    /// What rows have room for.
+    pub extra: Extra,
+}
+
+/// What the extra area of rows is for: words that are zero at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extra {
+    /// There is none.
+    #[default]
+    None,
+    /// The link of a row in a join table.
+    Link,
+    /// A link, and [the extremes of a key](crate::KeyExtremes).
+    LinkAndExtremes,
+    /// Aggregate states of this size, a multiple of 8.
+    States(usize),
+}
+
+impl Extra {
+    fn bytes(self) -> usize {
+        match self {
+            Extra::None => 0,
+            Extra::Link => 8,
+            Extra::LinkAndExtremes => 24,
+            Extra::States(bytes) => bytes,
+        }
+    }
+
+    /// Whether it is accessed by several threads at once: then always by atomic operations.
+    pub(crate) fn is_atomic(self) -> bool {
+        matches!(self, Extra::Link | Extra::LinkAndExtremes)
+    }
+
+    /// Whether it is for states.
+    pub(crate) fn is_for_states(self) -> bool {
+        matches!(self, Extra::States(_))
+    }
 }
 
 /// The layout of the rows of one operator.
@@ -35,7 +70,7 @@ pub struct RowLayout {
     validity_offset: usize,
     hash_offset: Option<usize>,
     extra_offset: usize,
-    extra_bytes: usize,
+    extra: Extra,
     row_bytes: usize,
     /// Whether a NULL has ever been appended to a column: if not, readers skip the validity bits. Set before the rows
     /// become visible to other threads; never reset.
@@ -61,14 +96,14 @@ impl RowLayout {
         }
         let validity_offset = end;
         end += columns.len().div_ceil(8);
-        let has_words = options.hash || options.extra_bytes > 0;
+        let has_words = options.hash || options.extra.bytes() > 0;
         let widest = by_width.first().map_or(1, |&column| columns[column].width_bytes());
         let alignment = if has_words { 8 } else { widest.min(8) };
         end = end.next_multiple_of(alignment);
         let hash_offset = options.hash.then_some(end);
         let extra_offset = end + if options.hash { 8 } else { 0 };
-        let extra_bytes = options.extra_bytes.next_multiple_of(8);
-        let row_bytes = (extra_offset + extra_bytes).max(1);
+        assert!(options.extra.bytes().is_multiple_of(8), "the extra area consists of words");
+        let row_bytes = (extra_offset + options.extra.bytes()).max(1);
         if row_bytes > PAGE_BYTES {
             return Err(Error::unsupported(format!(
                 "rows of {row_bytes} bytes in a sort, join or aggregation ({} columns); the most is {PAGE_BYTES}",
@@ -84,7 +119,7 @@ impl RowLayout {
             validity_offset,
             hash_offset,
             extra_offset,
-            extra_bytes,
+            extra: options.extra,
             row_bytes,
             strict: None,
         }))
@@ -104,7 +139,7 @@ impl RowLayout {
     }
 
     /// The layout of rows that consist only of an extra area.
-    pub(crate) fn of_extra(extra_bytes: usize) -> Arc<RowLayout> {
+    pub(crate) fn of_extra(extra: Extra) -> Arc<RowLayout> {
         Arc::new(RowLayout {
             columns: Vec::new(),
             offsets: Vec::new(),
@@ -112,8 +147,8 @@ impl RowLayout {
             validity_offset: 0,
             hash_offset: None,
             extra_offset: 0,
-            extra_bytes,
-            row_bytes: extra_bytes,
+            extra,
+            row_bytes: extra.bytes(),
             nulls: Vec::new(),
             strict: None,
         })
@@ -166,9 +201,16 @@ impl RowLayout {
         self.extra_offset
     }
 
-    /// Size of the extra area, rounded up to 8.
+    /// What the extra area is for.
+    #[inline]
+    pub fn extra(&self) -> Extra {
+        self.extra
+    }
+
+    /// Size of the extra area; a multiple of 8.
+    #[inline]
     pub fn extra_bytes(&self) -> usize {
-        self.extra_bytes
+        self.extra.bytes()
     }
 
     /// Whether a NULL has ever been appended to this column. False means that no row of this layout has one.

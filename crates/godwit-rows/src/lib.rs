@@ -26,14 +26,11 @@
 //! its pages pinned; tables and sorted entries hold the pins of what they point to in the same way. The operators above
 //! can neither make an address nor outlive a pin, and each function checks once per call that rows are of its layout.
 //!
-//! Invariants that the types can't express, which operators have to guarantee to the functions that write to rows:
+//! # Who changes rows
 //!
-//! - The states, the payload and the numbers of groups are written by one worker at a time, which has exclusive access
-//!   ([`aggregate_state`], [`Rows::improve_payload`], [`Rows::merge_payload`]). Links and extremes may be written by
-//!   all.
-//! - The extra area of a layout holds links, extremes or states, but only one of these.
-//! - After [`Rows::merge_payload`], rows are read only while the same pins are held, and then destroyed with their
-//!   pages: their strings are where segment.rs doesn't look for them.
+//! Most rows are written once. Links and extremes change later, by all workers at once, with atomic operations. The
+//! states and the payload of groups change by plain writes: such rows have an owner, which is borrowed to read or change
+//! them (owner.rs). The [`Extra`] of a layout says which of these its rows have room for.
 //!
 //! Source: Kuiper, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", IV.
 
@@ -54,6 +51,7 @@ mod keyed_rows;
 mod layout;
 mod links;
 mod match_rows;
+mod owner;
 mod page_walk;
 mod paged;
 mod partition;
@@ -73,6 +71,8 @@ mod segment;
 #[cfg(test)]
 mod list_tests;
 #[cfg(test)]
+mod owner_tests;
+#[cfg(test)]
 mod tests;
 
 pub use atomic_words::AtomicWords;
@@ -84,8 +84,9 @@ pub use integer_key::IntegerKey;
 pub use join_table::{InsertScratch, JoinHashTable, LookupScratch};
 pub use key_extremes::{Extreme, KeyExtremes};
 pub use keyed_rows::{KeyedRows, RowTaker};
-pub use layout::{RowLayout, RowLayoutOptions};
+pub use layout::{Extra, RowLayout, RowLayoutOptions};
 pub use links::Chains;
+pub use owner::RowOwner;
 pub use paged::PagedRows;
 pub use partition::PartitionedRows;
 pub use payload::PayloadKind;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::chain_insert::{ADDRESS_MASK, FOUND};
+use crate::owner::Access;
 use crate::row_list::Pins;
 use crate::row_ptr::RowPtr;
 use crate::{PinnedRows, RowLayout, RowList, Rows};
@@ -40,7 +41,7 @@ pub(crate) unsafe fn link_of<'a>(row: RowPtr, offset: usize) -> &'a AtomicU64 {
 
 /// Where the link is in the rows of a layout.
 fn link_offset(layout: &RowLayout) -> usize {
-    assert!(layout.extra_bytes() >= 8, "rows have room for a link");
+    assert!(layout.extra().is_atomic(), "rows have room for a link");
     layout.extra_offset()
 }
 
@@ -59,6 +60,9 @@ pub(crate) struct LinkedRows {
     /// The pins, shared with the chains.
     pins: Pins,
     pub(crate) link_offset: usize,
+    /// Number of rows whose insertion has begun, and of those that are inserted. Once the latter is that of all rows,
+    /// none is being inserted.
+    begun: AtomicUsize,
     inserted: AtomicUsize,
     has_duplicates: AtomicBool,
 }
@@ -67,6 +71,8 @@ impl LinkedRows {
     /// # Panics
     /// If another table or its chains hold some of the rows: a bug in the caller.
     pub(crate) fn new(rows: &PinnedRows) -> Self {
+        // Rows with links are shared.
+        let link_offset = link_offset(rows.layout());
         let pages = rows.pages();
         let taken = pages.iter().take_while(|page| page.take_links()).count();
         if taken < pages.len() {
@@ -75,9 +81,10 @@ impl LinkedRows {
         }
         let linked = Arc::new(Linked(rows.clone()));
         Self {
-            pins: Pins::new(linked.clone(), rows.strings()),
-            link_offset: link_offset(rows.layout()),
+            pins: Pins::new(linked.clone(), rows.strings(), Access::Shared),
+            link_offset,
             linked,
+            begun: AtomicUsize::new(0),
             inserted: AtomicUsize::new(0),
             has_duplicates: AtomicBool::new(false),
         }
@@ -93,7 +100,12 @@ impl LinkedRows {
     }
 
     /// Lists rows to be inserted.
+    ///
+    /// # Panics
+    /// If more rows are inserted than there are: a bug in the caller.
     pub(crate) fn list(&self, range: Range<usize>, list: &mut Vec<RowPtr>) {
+        let begun = self.begun.fetch_add(range.len(), Ordering::Relaxed) + range.len();
+        assert!(begun <= self.rows(), "rows are inserted once");
         list.clear();
         self.linked.0.pointers(range, list);
     }

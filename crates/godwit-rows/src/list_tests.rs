@@ -10,7 +10,7 @@ use godwit_vector::{Flat, PhysicalType, StrColumn, ValueRange, Vector};
 
 use crate::tests::{assert_empty, manager};
 use crate::{
-    Chains, DirectTable, InsertScratch, JoinHashTable, KeyedRows, LookupScratch, PartitionedRows, PinnedRows,
+    Chains, DirectTable, Extra, InsertScratch, JoinHashTable, KeyedRows, LookupScratch, PartitionedRows, PinnedRows,
     RowCollection, RowLayout, RowLayoutOptions, RowList, RowOrder, RowOrderKey, RowTaker, Rows,
 };
 
@@ -22,9 +22,9 @@ const KEYS: i64 = 10 * BATCH as i64;
 /// Keys that are looked up.
 const SOUGHT: [i64; 3] = [3, KEYS - 1, 77];
 
-fn layout(extra_bytes: usize) -> Arc<RowLayout> {
+fn layout(extra: Extra) -> Arc<RowLayout> {
     let columns = [PhysicalType::I64, PhysicalType::Str];
-    RowLayout::new(&columns, RowLayoutOptions { hash: true, extra_bytes }).unwrap()
+    RowLayout::new(&columns, RowLayoutOptions { hash: true, extra }).unwrap()
 }
 
 fn text(number: i64) -> String {
@@ -86,7 +86,7 @@ fn check_chains(layout: &Arc<RowLayout>, look_up: impl FnOnce(&[Vector], &[u64],
 #[test]
 fn chains_keep_the_rows_of_their_table() {
     let manager = manager(64 << 20, true);
-    let layout = layout(8);
+    let layout = layout(Extra::Link);
     let rows = collection(&manager, &layout);
     let pinned = rows.pin().unwrap();
     let table = JoinHashTable::new(&pinned, 1, false, 0.6, &manager).unwrap();
@@ -97,6 +97,8 @@ fn chains_keep_the_rows_of_their_table() {
     assert!(catch_unwind(AssertUnwindSafe(too_early)).is_err());
     table.insert(0..ROWS / 2, &mut InsertScratch::default());
     table.insert(ROWS / 2..ROWS, &mut InsertScratch::default());
+    let again = || table.insert(0..1, &mut InsertScratch::default());
+    assert!(catch_unwind(AssertUnwindSafe(again)).is_err());
     drop(pinned);
     check_chains(&layout, |keys, hashes, positions, chains| {
         table.look_up(hashes, keys, positions, &mut LookupScratch::default(), chains);
@@ -117,7 +119,7 @@ fn chains_keep_the_rows_of_their_table() {
 #[test]
 fn lists_keep_appended_rows() {
     let manager = manager(64 << 20, true);
-    let layout = layout(0);
+    let layout = layout(Extra::None);
     let mut rows = PartitionedRows::new(&manager, &layout, 3);
     rows.keep_pinned();
     let mut lists = Vec::new();
@@ -144,7 +146,7 @@ fn lists_keep_appended_rows() {
 #[test]
 fn entries_keep_their_rows_and_order_them() {
     let manager = manager(64 << 20, true);
-    let layout = layout(0);
+    let layout = layout(Extra::None);
     let rows = collection(&manager, &layout);
     let entries = |numbers: std::ops::Range<usize>| {
         let (mut entries, mut list) = (KeyedRows::new(&layout), RowList::new(&layout));
@@ -176,7 +178,7 @@ fn entries_keep_their_rows_and_order_them() {
 #[test]
 fn rows_of_another_layout_are_refused() {
     let manager = manager(64 << 20, false);
-    let (layout, other) = (layout(0), self::layout(0));
+    let (layout, other) = (layout(Extra::None), self::layout(Extra::None));
     let pinned = collection(&manager, &layout).pin().unwrap();
     let list = || pinned.list(0..1, &mut RowList::new(&other));
     assert!(catch_unwind(AssertUnwindSafe(list)).is_err());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_memory::{BufferManager, PinnedPage};
 
+use crate::owner::Access;
 use crate::page_walk::PageOfRows;
 use crate::pinned::heaps_of;
 use crate::row_list::Pins;
@@ -63,7 +64,7 @@ impl PagedRows {
             }
             rows.push(RowPtr::new(base.wrapping_add((number - begin) * row_bytes)));
         }
-        let pins = Pins::new(Arc::new(pins), heaps_of(heaps));
+        let pins = Pins::new(Arc::new(pins), heaps_of(heaps), Access::Shared);
         // SAFETY: the pages of the rows are pinned, with all strings on them.
         Ok(unsafe { RowList::from_parts(&self.layout, rows, pins) })
     }

@@ -9,12 +9,13 @@ use godwit_vector::Vector;
 use crate::collection::release;
 use crate::copy_rows::Copied;
 use crate::held_pages::{HeldPages, as_heap};
+use crate::owner::Access;
 use crate::partition_order::{PartitionOrder, partitions_inside};
 use crate::place::{AppendScratch, Order, RowSource, append_to};
 use crate::radix::{SALT_SHIFT, page_partition};
 use crate::row_ptr::RowPtr;
 use crate::scatter::Columns;
-use crate::{RowCollection, RowLayout, RowList, Rows};
+use crate::{RowCollection, RowLayout, RowList, RowOwner, Rows};
 
 /// Rows in `2^bits` collections by [`partition_of`](crate::radix::partition_of) their hashes. A partition takes a page
 /// (two with long strings) as soon as it gets its first row.
@@ -42,13 +43,40 @@ impl PartitionedRows {
         Self::inside(manager, layout, 0, 0, radix_bits)
     }
 
-    /// Partitions of `bits` bits that lie inside partition `parent` of `parent_bits` bits.
-    fn inside(manager: &BufferManager, layout: &Arc<RowLayout>, parent: usize, parent_bits: u32, bits: u32) -> Self {
+    /// Empty partitions of `bits` bits that lie inside partition `parent` of `parent_bits` bits.
+    pub fn inside(
+        manager: &BufferManager,
+        layout: &Arc<RowLayout>,
+        parent: usize,
+        parent_bits: u32,
+        bits: u32,
+    ) -> Self {
         assert!(layout.has_hash(), "rows are partitioned by the hashes that they keep");
         let partitions = partitions_inside(parent, parent_bits, bits)
             .map(|partition| RowCollection::new(manager, layout, Some(page_partition(partition, bits))))
             .collect();
         Self { layout: layout.clone(), bits, partitions, held: None, scratch: Scratch::default() }
+    }
+
+    /// From now on, the rows, of which there are none yet, are those of an owner.
+    pub fn owned_by(mut self, owner: &RowOwner) -> Self {
+        assert!(self.rows() == 0 && self.layout.extra().is_for_states(), "new rows of groups");
+        self.set_access(Access::Shared, owner.access());
+        self
+    }
+
+    /// Ends the access of an owner.
+    pub(crate) fn lay_to_rest(&mut self, access: Access) {
+        self.set_access(access, Access::AtRest);
+    }
+
+    /// Closes the partitions, too: lists know by their pins whose their rows are, so new rows need other pins.
+    fn set_access(&mut self, before: Access, after: Access) {
+        self.close();
+        for partition in &mut self.partitions {
+            assert_eq!(partition.access(), before, "rows of another owner");
+            partition.set_access(after);
+        }
     }
 
     /// Divides the rows of partition `partition` of `bits` bits by `more_bits` further ones. Its pages are freed as it
@@ -127,7 +155,7 @@ impl PartitionedRows {
         let mut hashes = std::mem::take(&mut scratch.hashes);
         rows.hashes(&mut hashes);
         let order = Order::All { begin: 0, end: rows.len() };
-        let result = self.append_source(&Copied(rows), order, &hashes, &mut scratch, appended);
+        let result = self.append_source(&Copied::new(rows), order, &hashes, &mut scratch, appended);
         scratch.hashes = hashes;
         self.scratch = scratch;
         result
@@ -152,7 +180,7 @@ impl PartitionedRows {
         // SAFETY: rows are returned when all are written, without gaps; the pages are held, or will be before they are
         // released.
         let (list, pins) = unsafe { list.parts_mut() };
-        pins.add_common(&as_heap(held));
+        pins.add_common(&as_heap(held), self.partitions[0].access());
         let mut rows = std::mem::take(list);
         let first = rows.len();
         rows.resize(first + order.len(), RowPtr::null());

@@ -9,7 +9,7 @@
 //! A better value is written in place if it needs no room in the heap: fixed width, up to 12 bytes, or not longer than
 //! the long string that it replaces. Other long strings are left to the operator, which creates a new row for the
 //! group. When all rows of a partition stay pinned until they are read, views are simply copied
-//! ([`Rows::merge_payload`]).
+//! ([`Rows::merge_payload`]): then rows share strings, which are nowhere written over.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use godwit_vector::{Data, PhysicalType, StrView, Vector};
 
 use crate::row_ptr::RowPtr;
 use crate::scatter::words;
-use crate::{RowLayout, Rows};
+use crate::{RowLayout, RowOwner, Rows};
 
 /// Which value of a group a payload column holds. Except for [`PayloadKind::First`], NULL is taken only if there is no
 /// other value.
@@ -98,8 +98,8 @@ impl RowLayout {
     /// False if the string is better but needs room in the heap.
     ///
     /// # Safety
-    /// The row is a pinned one of this layout, which nobody else uses, and its strings are pinned. The new string is
-    /// alive.
+    /// The row is a pinned one of this layout, which nobody else uses, and its strings are pinned and only its own. The
+    /// new string is alive, and not the row's.
     #[inline(always)]
     unsafe fn improve_string(&self, column: usize, kind: PayloadKind, row: RowPtr, view: StrView) -> bool {
         let offset = self.column_offset(column);
@@ -111,9 +111,7 @@ impl RowLayout {
         let in_place = if view.is_inline() {
             view
         } else if is_valid && !old.is_inline() && view.len() <= old.len() {
-            // SAFETY: the new string is alive, the old one's bytes are the row's own, and the caller promises that
-            // nobody else reads them; they don't overlap, because any string stored there is the old one, which isn't
-            // better.
+            // SAFETY: the caller's promise.
             unsafe { std::ptr::copy_nonoverlapping(view.pointer(), old.pointer().cast_mut(), view.len()) };
             view.with_pointer(old.pointer())
         } else {
@@ -139,8 +137,20 @@ impl RowLayout {
 
 impl Rows<'_> {
     /// Puts value `i` of the dense `values` into `column` of row `i` where it is better. Pushes onto `left` the numbers
-    /// of rows that would need room for a long string. Nobody else uses the rows (see the crate's documentation).
-    pub fn improve_payload(self, column: usize, kind: PayloadKind, values: &Vector, left: &mut Vec<u32>) {
+    /// of rows that would need room for a long string.
+    ///
+    /// # Panics
+    /// If the rows may share strings, since their owner is that of [rows pinned at once](crate::PinnedRows::own).
+    pub fn improve_payload(
+        self,
+        owner: &mut RowOwner,
+        column: usize,
+        kind: PayloadKind,
+        values: &Vector,
+        left: &mut Vec<u32>,
+    ) {
+        owner.check(self);
+        assert!(owner.overwrites_strings(), "shared strings aren't overwritten");
         let (layout, rows) = (self.layout(), self.pointers());
         assert_eq!(rows.len(), values.len());
         assert_eq!(layout.columns()[column], values.physical());
@@ -149,7 +159,9 @@ impl Rows<'_> {
             PhysicalType::Str => {
                 let views = flat.strings().views();
                 for (i, (&row, &view)) in rows.iter().zip(views).enumerate().filter(|(i, _)| values.is_valid(*i)) {
-                    // SAFETY: the row and its strings are pinned, and the vector keeps its own alive.
+                    // SAFETY: the row and its strings are pinned, and the vector keeps its own alive. Nobody else uses
+                    // the row: the owner is borrowed mutably. Its strings are its own: such an owner doesn't let rows
+                    // share them, and columns have copies.
                     if !unsafe { layout.improve_string(column, kind, row, view) } {
                         left.push(i as u32);
                     }
@@ -182,6 +194,7 @@ impl Rows<'_> {
     /// Of the row numbers `left`, keeps the one with the best string for each of these rows, if it is better than the
     /// row's own, which may have improved meanwhile.
     pub fn keep_best(self, column: usize, kind: PayloadKind, values: &Vector, left: &mut Vec<u32>) {
+        self.check_readable();
         let (layout, rows) = (self.layout(), self.pointers());
         assert_eq!(layout.columns()[column], PhysicalType::Str);
         let flat = values.to_flat();
@@ -196,7 +209,7 @@ impl Rows<'_> {
         });
         left.retain(|&i| {
             let row = rows[i as usize];
-            // SAFETY: the row is pinned, and the column holds a view.
+            // SAFETY: the row is pinned and readable, and the column holds a view.
             let (old, is_valid) = unsafe {
                 (StrView::from_bits(row.read::<u128>(layout.column_offset(column))), layout.is_valid(row, column))
             };
@@ -205,9 +218,14 @@ impl Rows<'_> {
     }
 
     /// Takes over better values from the rows at the same positions of `sources`, which are other rows of the same
-    /// layout. Nobody else uses these rows. Strings stay where they are: pins of the sources are held until these rows
-    /// have been read for the last time (see the crate's documentation).
-    pub fn merge_payload(self, column: usize, kind: PayloadKind, sources: Rows<'_>) {
+    /// layout and owner. Strings stay where they are, so the rows can't be pinned a second time.
+    ///
+    /// # Panics
+    /// If the owner isn't that of [rows pinned at once](crate::PinnedRows::own).
+    pub fn merge_payload(self, owner: &mut RowOwner, column: usize, kind: PayloadKind, sources: Rows<'_>) {
+        owner.check(self);
+        owner.check(sources);
+        assert!(!owner.overwrites_strings(), "strings are shared that stay as they are");
         let layout = self.layout();
         assert!(Arc::ptr_eq(layout, sources.layout()) && self.len() == sources.len(), "rows of one layout");
         if kind == PayloadKind::First {
@@ -216,7 +234,8 @@ impl Rows<'_> {
         let (offset, physical) = (layout.column_offset(column), layout.columns()[column]);
         assert!(physical == PhysicalType::Str || kind == PayloadKind::Any, "only strings have an order here");
         for (&target, &source) in self.pointers().iter().zip(sources.pointers()) {
-            // SAFETY: both rows are pinned, of this layout, and different; nobody else uses the target.
+            // SAFETY: both rows are pinned and of this layout; their owner is borrowed mutably, so that nobody else uses
+            // them. Whoever reads the target has the pins of all strings.
             unsafe {
                 if !layout.is_valid(source, column) {
                     continue;

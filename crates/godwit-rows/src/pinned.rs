@@ -7,11 +7,12 @@ use godwit_common::Result;
 use godwit_memory::PinnedPage;
 use godwit_vector::Heaps;
 
+use crate::owner::Access;
 use crate::page_walk::{PageOfRows, read_ahead};
 use crate::row_list::Pins;
 use crate::row_ptr::RowPtr;
 use crate::segment::RowPage;
-use crate::{RowCollection, RowLayout, RowList};
+use crate::{RowCollection, RowLayout, RowList, RowOwner};
 
 /// All rows of some collections of one layout, pinned for random access. Clones share the pins.
 #[derive(Clone)]
@@ -28,13 +29,17 @@ struct Inner {
 }
 
 impl PinnedRows {
-    /// Pins all rows of these collections, which have this layout.
+    /// Pins all rows of these collections, which have this layout. If they are at rest, they can be used once they
+    /// [have an owner](Self::own).
     pub fn of<'a>(layout: &Arc<RowLayout>, collections: impl IntoIterator<Item = &'a RowCollection>) -> Result<Self> {
         let (mut starts, mut bases, mut all_pages) = (Vec::new(), Vec::new(), Vec::new());
         let (mut pins, mut heaps): (Vec<PinnedPage>, Vec<PinnedPage>) = Default::default();
         let mut rows = 0;
+        let mut access = None;
         for collection in collections {
             assert!(Arc::ptr_eq(layout, collection.layout()), "collections of one layout");
+            assert!(!matches!(collection.access(), Access::Owned(_)), "rows in use by their owner");
+            assert_eq!(*access.get_or_insert(collection.access()), collection.access(), "all are shared, or none");
             let (manager, pages) = (collection.manager(), collection.pages());
             for (index, page) in pages.iter().enumerate() {
                 read_ahead(manager, &pages[index + 1..], index == 0);
@@ -50,8 +55,23 @@ impl PinnedRows {
             all_pages.extend_from_slice(pages);
         }
         starts.push(rows);
-        let pins = Pins::new(Arc::new(pins), heaps_of(heaps));
+        let pins = Pins::new(Arc::new(pins), heaps_of(heaps), access.unwrap_or(Access::Shared));
         Ok(Self(Arc::new(Inner { layout: layout.clone(), starts, bases, pages: all_pages, pins })))
+    }
+
+    /// Gives an owner to the rows, which are those of `collections`.
+    ///
+    /// # Panics
+    /// If they aren't at rest, or other rows are pinned: a bug in the caller.
+    pub fn own(self, collections: Vec<RowCollection>) -> (Self, RowOwner) {
+        let pages = collections.iter().flat_map(RowCollection::pages).map(Arc::as_ptr);
+        let is_complete = pages.eq(self.0.pages.iter().map(Arc::as_ptr));
+        let are_at_rest = collections.iter().all(|collection| collection.access() == Access::AtRest);
+        assert!(is_complete && are_at_rest, "the owner gets all rows of collections at rest");
+        let mut inner = Arc::into_inner(self.0).expect("rows are pinned by one before they have an owner");
+        let owner = RowOwner::of_pinned();
+        inner.pins.set_access(owner.access());
+        (Self(Arc::new(inner)), owner)
     }
 
     /// Number of rows.

@@ -13,11 +13,12 @@ use std::sync::Arc;
 
 use godwit_vector::{Heap, Heaps};
 
+use crate::owner::Access;
 use crate::row_ptr::RowPtr;
-use crate::{KeyedRows, RowLayout};
+use crate::{KeyedRows, RowLayout, RowOwner};
 
 /// The pins that keep rows and their long strings in place.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Pins {
     /// The pages of the rows.
     pages: Vec<Heap>,
@@ -25,45 +26,82 @@ pub(crate) struct Pins {
     strings: Heaps,
     /// The holder of the pages of some rows also holds those of their strings.
     has_common: bool,
+    /// Who may use the rows.
+    access: Access,
+}
+
+impl Default for Pins {
+    fn default() -> Self {
+        Self { pages: Vec::new(), strings: Heaps::none(), has_common: false, access: Access::Shared }
+    }
 }
 
 impl Pins {
     /// Pins of rows, and of their strings.
-    pub(crate) fn new(pages: Heap, strings: Heaps) -> Self {
-        Self { pages: vec![pages], strings, has_common: false }
+    pub(crate) fn new(pages: Heap, strings: Heaps, access: Access) -> Self {
+        Self { pages: vec![pages], strings, has_common: false, access }
     }
 
-    /// Also holds the pins of `other`; returns false if they were held already.
+    /// Who may use the rows.
+    #[inline]
+    pub(crate) fn access(&self) -> Access {
+        self.access
+    }
+
+    pub(crate) fn set_access(&mut self, access: Access) {
+        self.access = access;
+    }
+
+    /// Also holds the pins of `other`; returns false if they were held already, as they mostly are.
     #[inline]
     pub(crate) fn add(&mut self, other: &Pins) -> bool {
-        let known = self.pages.len();
-        other.pages.iter().for_each(|page| self.add_page(page));
-        let is_new = self.pages.len() > known;
+        let is_new = !other.pages.iter().all(|page| self.holds(page));
         if is_new {
-            self.strings = if known == 0 { other.strings.clone() } else { self.strings.union(&other.strings) };
-            self.has_common |= other.has_common;
+            self.add_new(other);
         }
         is_new
     }
 
+    #[inline]
+    fn holds(&self, page: &Heap) -> bool {
+        self.pages.iter().rev().any(|known| Arc::ptr_eq(known, page))
+    }
+
+    #[cold]
+    fn add_new(&mut self, other: &Pins) {
+        self.join(other.access);
+        self.strings = if self.pages.is_empty() { other.strings.clone() } else { self.strings.union(&other.strings) };
+        self.has_common |= other.has_common;
+        for page in &other.pages {
+            if !self.holds(page) {
+                self.pages.push(page.clone());
+            }
+        }
+    }
+
     /// Also holds the pins of one heap: of rows and their strings.
     #[inline]
-    pub(crate) fn add_common(&mut self, heap: &Heap) {
-        self.add_page(heap);
+    pub(crate) fn add_common(&mut self, heap: &Heap, access: Access) {
+        if !self.holds(heap) {
+            self.join(access);
+            self.pages.push(heap.clone());
+        }
         self.has_common = true;
     }
 
-    #[inline]
-    fn add_page(&mut self, page: &Heap) {
-        if !self.pages.iter().rev().any(|known| Arc::ptr_eq(known, page)) {
-            self.pages.push(page.clone());
+    /// Called before other rows are added: they are the same owner's as those that are here.
+    fn join(&mut self, access: Access) {
+        if self.pages.is_empty() {
+            self.access = access;
         }
+        assert_eq!(self.access, access, "a list has rows of one owner");
     }
 
     pub(crate) fn clear(&mut self) {
         self.pages.clear();
         self.strings = Heaps::none();
         self.has_common = false;
+        self.access = Access::Shared;
     }
 
     /// The holders of columns of long strings.
@@ -75,12 +113,15 @@ impl Pins {
     }
 }
 
-/// Rows of one layout that stay in place as long as they are borrowed.
+/// Rows of one layout that stay in place as long as they are borrowed. If they have an owner, they can be read once it
+/// [says so](RowOwner::read).
 #[derive(Clone, Copy)]
 pub struct Rows<'a> {
     layout: &'a Arc<RowLayout>,
     rows: &'a [RowPtr],
     pins: &'a Pins,
+    /// The owner, if it lets the rows be read.
+    owner: Option<&'a RowOwner>,
 }
 
 impl<'a> Rows<'a> {
@@ -90,7 +131,25 @@ impl<'a> Rows<'a> {
     /// As long as `pins` or a clone of them is held, each of `rows` is a row of `layout` that was written, and its
     /// strings are where its views point.
     pub(crate) unsafe fn new(layout: &'a Arc<RowLayout>, rows: &'a [RowPtr], pins: &'a Pins) -> Self {
-        Self { layout, rows, pins }
+        Self { layout, rows, pins, owner: None }
+    }
+
+    /// The same rows, which are those of `owner`.
+    #[inline]
+    pub(crate) fn read_by(self, owner: &'a RowOwner) -> Self {
+        Self { owner: Some(owner), ..self }
+    }
+
+    /// Checks that the rows can be read, as nobody changes them while they are borrowed.
+    #[inline]
+    pub(crate) fn check_readable(self) {
+        let is_readable = self.owner.is_some() || self.pins.access == Access::Shared;
+        assert!(is_readable, "rows are read through their owner");
+    }
+
+    /// Whether strings may be overwritten when the rows aren't borrowed any more.
+    pub(crate) fn strings_may_change(self) -> bool {
+        self.owner.is_some_and(RowOwner::overwrites_strings)
     }
 
     /// Fills `places` with the positions where these rows differ from `others`.
@@ -169,7 +228,7 @@ impl RowList {
     /// All of them.
     #[inline]
     pub fn all(&self) -> Rows<'_> {
-        Rows { layout: &self.layout, rows: &self.rows, pins: &self.pins }
+        Rows { layout: &self.layout, rows: &self.rows, pins: &self.pins, owner: None }
     }
 
     /// Some of them.

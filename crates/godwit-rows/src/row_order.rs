@@ -43,6 +43,7 @@ struct Key {
 impl RowOrder {
     /// The order of rows of `layout` by `keys`, most significant first.
     pub fn new(layout: &Arc<RowLayout>, keys: Vec<RowOrderKey>) -> Self {
+        assert!(!layout.extra().is_for_states(), "rows that may have an owner aren't ordered");
         let keys = keys.into_iter().map(|key| Key {
             column: key.column,
             physical: layout.columns()[key.column],

@@ -7,6 +7,7 @@ use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_vector::CHUNK_ROWS;
 
+use crate::owner::Access;
 use crate::page_walk::{PageOfRows, PageWalk};
 use crate::pinned::heaps_of;
 use crate::row_list::Pins;
@@ -99,7 +100,7 @@ impl Cursor {
         self.row = rows.end;
         // The last part may continue in the next block.
         self.part = if page.parts()[parts.end - 1].rows.end > rows.end { parts.end - 1 } else { parts.end };
-        let pins = Pins::new(Arc::new(pin), heaps_of(heaps));
+        let pins = Pins::new(Arc::new(pin), heaps_of(heaps), Access::Shared);
         // SAFETY: these are rows of the page, which is pinned, and of the parts whose strings are.
         Ok(RowBlock(Arc::new(unsafe { RowList::from_parts(layout, pointers, pins) })))
     }

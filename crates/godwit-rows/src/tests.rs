@@ -12,7 +12,7 @@ use godwit_vector::{Bitmap, Data, Dictionary, Flat, PhysicalType, StrColumn, Vec
 use proptest::prelude::*;
 
 use crate::radix::partition_of;
-use crate::{PartitionedRows, RowCollection, RowLayout, RowLayoutOptions, RowList, RowScan, Rows};
+use crate::{Extra, PartitionedRows, RowCollection, RowLayout, RowLayoutOptions, RowList, RowScan, Rows};
 
 const TYPES: [PhysicalType; 13] = [
     PhysicalType::Bool,
@@ -175,8 +175,8 @@ impl Model {
         Self { types, rows: Vec::new(), seen: Vec::new() }
     }
 
-    fn layout(&self, hash: bool, extra_bytes: usize) -> Arc<RowLayout> {
-        RowLayout::new(&self.types, RowLayoutOptions { hash, extra_bytes }).unwrap()
+    fn layout(&self, hash: bool, extra: Extra) -> Arc<RowLayout> {
+        RowLayout::new(&self.types, RowLayoutOptions { hash, extra }).unwrap()
     }
 
     /// Random columns, and which of their rows are appended.
@@ -261,6 +261,10 @@ pub(crate) fn column_types() -> impl Strategy<Value = Vec<PhysicalType>> {
     )
 }
 
+fn extra() -> impl Strategy<Value = Extra> {
+    proptest::sample::select(&[Extra::None, Extra::Link, Extra::LinkAndExtremes, Extra::States(16)][..])
+}
+
 pub(crate) fn cases() -> ProptestConfig {
     ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() }
 }
@@ -269,7 +273,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn collections_keep_rows(columns in column_types(), seed in any::<u64>(), hash: bool, extra in 0..20usize) {
+    fn collections_keep_rows(columns in column_types(), seed in any::<u64>(), hash: bool, extra in extra()) {
         let mut random = Random(seed);
         let manager = manager(256 << 20, true);
         let mut model = Model::new(&columns);
@@ -356,7 +360,7 @@ proptest! {
         let mut random = Random(seed);
         let manager = manager(256 << 20, true);
         let mut model = Model::new(&columns);
-        let layout = model.layout(true, 8);
+        let layout = model.layout(true, Extra::Link);
         let extra = layout.extra_offset();
         let mut all = PartitionedRows::new(&manager, &layout, bits);
         for _ in 0..3 {
@@ -409,7 +413,7 @@ proptest! {
     fn matches_are_those_of_a_loop(columns in column_types(), seed in any::<u64>(), nulls_equal: bool, domain in 1..20u64) {
         let mut random = Random(seed);
         let manager = manager(64 << 20, false);
-        let layout = RowLayout::new(&columns, RowLayoutOptions { hash: false, extra_bytes: 0 }).unwrap();
+        let layout = RowLayout::new(&columns, RowLayoutOptions::default()).unwrap();
         let len = 1 + random.below(300) as usize;
         let vectors = |random: &mut Random| -> Vec<Vector> {
             columns.iter().map(|&physical| random_vector(random, physical, len, domain, false)).collect()
@@ -456,7 +460,7 @@ fn workers_pin_spilled_rows_at_once() {
     let manager = manager(256 << 20, true);
     let mut random = Random(5);
     let mut model = Model::new(&[PhysicalType::Str, PhysicalType::I32, PhysicalType::Str]);
-    let layout = model.layout(false, 0);
+    let layout = model.layout(false, Extra::None);
     let mut rows = RowCollection::new(&manager, &layout, None);
     for _ in 0..40 / BATCHES_PART {
         let (vectors, positions, _) = model.batch(&mut random, true);
@@ -572,7 +576,7 @@ fn layouts_are_compact_and_refuse_what_they_cannot_hold() {
     let layout = RowLayout::new(&[I8, I64, Str, I32], RowLayoutOptions::default()).unwrap();
     assert_eq!((0..4).map(|column| layout.column_offset(column)).collect::<Vec<_>>(), [28, 16, 0, 24]);
     assert_eq!(layout.row_bytes(), 32);
-    let layout = RowLayout::new(&[I32], RowLayoutOptions { hash: true, extra_bytes: 9 }).unwrap();
+    let layout = RowLayout::new(&[I32], RowLayoutOptions { hash: true, extra: Extra::States(16) }).unwrap();
     assert_eq!((layout.hash_offset(), layout.extra_offset(), layout.row_bytes()), (8, 16, 32));
     assert_eq!(RowLayout::new(&[I16; 3], RowLayoutOptions::default()).unwrap().row_bytes(), 8);
     assert_eq!(RowLayout::new(&[], RowLayoutOptions::default()).unwrap().row_bytes(), 1);

@@ -1,4 +1,4 @@
-//! Models of Godwit's lock-free code: loom tries all interleavings of its threads, and all values that they may see.
+//! Models of Godwit's concurrent code: loom tries all interleavings of its threads, and all values that they may see.
 //! `cargo xtask soundness` compiles them with `--cfg loom`.
 //!
 //! The code is the product's own, file by file: what is modelled depends on nothing else.
@@ -11,6 +11,9 @@ mod chain_insert;
 #[path = "../../../crates/godwit-memory/src/page_state.rs"]
 #[allow(dead_code, reason = "models use a part")]
 mod page_state;
+#[path = "../../../crates/godwit-pipeline/src/signal.rs"]
+mod signal;
 
 mod chains;
 mod pages;
+mod signals;

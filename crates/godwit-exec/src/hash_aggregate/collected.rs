@@ -18,7 +18,7 @@ use godwit_common::{Error, MemoryTag, Result};
 use godwit_expression::Expression;
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::QueryContext;
-use godwit_rows::{PartitionedRows, RowBlock, RowCollection, RowLayout, RowLayoutOptions};
+use godwit_rows::{PartitionedRows, RowBlock, RowCollection, RowLayout, RowLayoutOptions, RowOwner};
 use godwit_vector::{Chunk, ColumnType, Flat, PhysicalType, ValueRange, Vector};
 use parking_lot::Mutex;
 
@@ -41,7 +41,7 @@ pub(super) struct SharedCollected {
 impl SharedCollected {
     pub(super) fn new(keys: &[PhysicalType], set: &CollectedSet, radix_bits: u32) -> Result<Self> {
         let columns: Vec<PhysicalType> = keys.iter().copied().chain(set.types.iter().map(|ty| ty.physical)).collect();
-        let layout = RowLayout::new(&columns, RowLayoutOptions { hash: true, extra_bytes: 0 })?;
+        let layout = RowLayout::new(&columns, RowLayoutOptions { hash: true, ..RowLayoutOptions::default() })?;
         Ok(Self { layout, keys: keys.len(), radix_bits, rows: Mutex::new(None) })
     }
 
@@ -113,7 +113,7 @@ impl HashAggregate {
                     query.cancel.check()?;
                     let numbers = match groups.len() {
                         1 => Vector::constant(Flat::U32(vec![0].into()), block.len()),
-                        _ => self.group_numbers(shared, ordinal, &block, aggregator)?,
+                        _ => self.group_numbers(shared, ordinal, &block, aggregator, &mut groups.owner)?,
                     };
                     let value = |column| block.rows().gather(shared.keys + column);
                     sorter.push(numbers, (0..set.types.len()).map(value).collect())?;
@@ -133,12 +133,13 @@ impl HashAggregate {
         ordinal: usize,
         block: &RowBlock,
         aggregator: &mut PartitionAggregator,
+        owner: &mut RowOwner,
     ) -> Result<Vector> {
         let mut hashes = Vec::new();
         block.rows().hashes(&mut hashes);
         let keys: Vec<Vector> = (0..shared.keys).map(|key| block.rows().gather(key)).collect();
-        let found = aggregator.find(&keys, &hashes)?;
-        let ordinals = self.plan().layout.counts(ordinal, found);
+        let found = aggregator.find(owner, &keys, &hashes)?;
+        let ordinals = self.plan().layout.counts(ordinal, owner.read(found));
         Ok(Vector::from_values(ordinals.into_iter().map(|ordinal| ordinal as u32).collect::<Vec<u32>>(), None))
     }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use godwit_common::{ErrorKind, MemoryTag, Result};
 use godwit_memory::{Object, Reservation};
 use godwit_rows::aggregate_state::{StateArea, StateKind};
-use godwit_rows::{RowList, match_integers};
+use godwit_rows::{RowList, RowOwner, match_integers};
 use godwit_trace::Place;
 use godwit_vector::kernels::grouped::{FEW_GROUPS_MAX, add_by_group};
 use godwit_vector::kernels::hash::hash_vectors;
@@ -40,6 +40,8 @@ pub(super) struct DirectGroups {
     slots_max: usize,
     /// The slot of each group.
     group_slots: Vec<u32>,
+    /// The owner of the states in the area.
+    owner: RowOwner,
     area: StateArea,
     /// Per state, if it is a count or a sum: totals that haven't been added to the area yet.
     lanes: Vec<Option<Lanes>>,
@@ -123,6 +125,7 @@ impl DirectGroups {
                 Some(Lanes { totals: Vec::new() })
             })
             .collect();
+        let owner = RowOwner::new();
         Ok(Some(Self {
             keys,
             map: Vec::new(),
@@ -130,7 +133,8 @@ impl DirectGroups {
             group_slots: Vec::new(),
             rows: plan.layout.new_list(),
             payload_rows: RowList::new(&grouping.layout),
-            area: StateArea::new(&plan.layout),
+            area: StateArea::new(&plan.layout, &owner),
+            owner,
             lanes,
             lanes_per_group: LANES,
             rows_taken: 0,
@@ -238,7 +242,7 @@ impl DirectGroups {
             }
         }
         let groups = self.group_slots.len();
-        self.area.grow(groups);
+        self.area.grow(&self.owner, groups);
         if groups > LANES_GROUPS_MAX && self.lanes_per_group > 1 {
             self.add_lanes(plan);
             self.lanes_per_group = 1;
@@ -311,11 +315,11 @@ impl DirectGroups {
             self.area.list(&self.groups, &mut self.rows);
         }
         match selected {
-            None => plan.layout.update(state, self.rows.all(), arguments),
+            None => plan.layout.update(&mut self.owner, state, self.rows.all(), arguments),
             Some(selected) => {
                 let mut picked = plan.layout.new_list();
                 picked.append_picked(self.rows.all(), selected);
-                plan.layout.update(state, picked.all(), arguments)
+                plan.layout.update(&mut self.owner, state, picked.all(), arguments)
             }
         }
     }
@@ -359,7 +363,7 @@ impl DirectGroups {
                 let end = totals.len().min(begin + groups.len() * lanes_per_group);
                 sums.clear();
                 sums.extend(totals[begin..end].chunks_exact(lanes_per_group).map(|lanes| lanes.iter().sum::<i64>()));
-                plan.layout.add(state, rows.slice(0..sums.len()), &sums);
+                plan.layout.add(&mut self.owner, state, rows.slice(0..sums.len()), &sums);
             }
         }
         self.lanes.iter_mut().flatten().for_each(|lanes| lanes.totals.fill(0));
@@ -374,7 +378,7 @@ impl DirectGroups {
             let keys: Vec<Vector> = self.keys.iter().map(|key| key.vector(groups, &self.group_slots)).collect();
             hash_vectors(&keys, groups.len(), &mut hashes);
             self.area.list(groups, &mut rows);
-            local.add_rows(&keys, &plan.no_payload(groups.len()), &hashes, rows.all())?;
+            local.add_rows(&keys, &plan.no_payload(groups.len()), &hashes, self.owner.read(rows.all()))?;
         }
         self.forget_traced();
         self.map = Vec::new();

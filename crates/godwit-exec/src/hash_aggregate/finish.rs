@@ -11,7 +11,7 @@ use super::plan::Output;
 use super::results::{item_of, lists};
 use super::{AggregateKind, PairKind};
 
-/// Reads the states of some groups.
+/// Reads the states of some groups, whose owner lets them be read.
 pub(super) struct StateReader<'a> {
     pub(super) layout: &'a StateLayout,
     pub(super) rows: Rows<'a>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_expression::Expression;
 use godwit_rows::aggregate_state::StateLayout;
-use godwit_rows::{RowList, Rows};
+use godwit_rows::{RowList, RowOwner, Rows};
 use godwit_vector::kernels::select::select_true;
 use godwit_vector::{ColumnType, RowType, Vector};
 
@@ -65,11 +65,11 @@ impl FramedAggregates {
     }
 
     /// Adds row i of the inputs to the states of row i of `states`.
-    pub(crate) fn update(&self, states: Rows<'_>, inputs: &[Vector]) -> Result<()> {
+    pub(crate) fn update(&self, owner: &mut RowOwner, states: Rows<'_>, inputs: &[Vector]) -> Result<()> {
         for (index, state) in self.plan.states.iter().enumerate() {
             let arguments = arguments_of(state, inputs, None, states.len());
             let Feed::Input { filter: Some(filter) } = state.feed else {
-                self.plan.layout.update(index, states, &arguments)?;
+                self.plan.layout.update(owner, index, states, &arguments)?;
                 continue;
             };
             let filter = &inputs[filter];
@@ -78,12 +78,12 @@ impl FramedAggregates {
             let mut passed = RowList::new(states.layout());
             passed.append_picked(states, &rows);
             let arguments: Vec<Vector> = arguments.iter().map(|argument| argument.take(&rows)).collect();
-            self.plan.layout.update(index, passed.all(), &arguments)?;
+            self.plan.layout.update(owner, index, passed.all(), &arguments)?;
         }
         Ok(())
     }
 
-    /// One vector per aggregate: its results for these states.
+    /// One vector per aggregate: its results for these states, which can be read.
     pub(crate) fn results(&self, states: Rows<'_>) -> Result<Vec<Vector>> {
         let reader = StateReader { layout: &self.plan.layout, rows: states };
         self.plan.outputs.iter().map(|(output, ty)| reader.vector(output, ty)).collect()

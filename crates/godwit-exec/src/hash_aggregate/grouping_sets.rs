@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
-use godwit_rows::{RowList, Rows};
+use godwit_rows::{RowList, RowOwner};
 use godwit_vector::kernels::cast::convert;
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
@@ -152,7 +152,13 @@ impl HashAggregate {
     }
 
     /// Adds final groups with the keys `keys` to `coarser`, the groups of the sets that are filled from them.
-    pub(super) fn roll_up(&self, keys: &[Vector], rows: Rows<'_>, coarser: &mut LocalGroups) -> Result<()> {
+    pub(super) fn roll_up(
+        &self,
+        keys: &[Vector],
+        owner: &RowOwner,
+        rows: &RowList,
+        coarser: &mut LocalGroups,
+    ) -> Result<()> {
         let grouping = &self.groups().grouping;
         let sets = self.plan().grouping_sets.as_ref().expect("groups of grouping sets");
         let (ids, keys) = keys.split_last().expect("the grouping id");
@@ -163,8 +169,8 @@ impl HashAggregate {
                 continue;
             }
             let mut parents = RowList::new(&grouping.layout);
-            parents.append_picked(rows, &positions);
-            let rows = parents.all();
+            parents.append_picked(rows.all(), &positions);
+            let rows = owner.read(parents.all());
             let is_all = positions.len() == ids.len();
             let keys: Vec<Vector> =
                 keys.iter().map(|key| if is_all { key.clone() } else { key.take(&positions) }).collect();

@@ -28,7 +28,8 @@ use godwit_common::{Error, ErrorKind, Result};
 use godwit_memory::{BufferManager, MemoryClaim};
 use godwit_rows::aggregate_state::StateLayout;
 use godwit_rows::{
-    GroupTable, PartitionedRows, PayloadKind, RowCollection, RowLayout, RowLayoutOptions, RowList, Rows,
+    Extra, GroupTable, PartitionedRows, PayloadKind, RowCollection, RowLayout, RowLayoutOptions, RowList, RowOwner,
+    Rows,
 };
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{CHUNK_ROWS, PhysicalType, Vector};
@@ -67,7 +68,7 @@ impl Grouping {
         radix_bits: u32,
     ) -> Result<Arc<Self>> {
         let columns: Vec<PhysicalType> = keys.iter().copied().chain(payload.iter().map(|column| column.0)).collect();
-        let layout = RowLayout::new(&columns, RowLayoutOptions { hash: true, extra_bytes: states.bytes() })?;
+        let layout = RowLayout::new(&columns, RowLayoutOptions { hash: true, extra: Extra::States(states.bytes()) })?;
         // A long string may take another 32 bytes, twice the size of its view.
         let heap_bytes = 32 * columns.iter().filter(|&&column| column == PhysicalType::Str).count();
         let entry_bytes = 2 * size_of::<u64>() + (layout.row_bytes() + heap_bytes) * FILL_PERCENT_MAX / 100;
@@ -130,10 +131,13 @@ struct LargeTable {
 /// The groups of one worker.
 pub(super) struct LocalGroups {
     grouping: Arc<Grouping>,
+    /// The owner of all rows here.
+    owner: RowOwner,
     rows: PartitionedRows,
     table: GroupTable,
-    /// The group row of each row of the last call.
+    /// The group row of each row of the last call, and scratch for some of them.
     found: RowList,
+    picked: RowList,
     /// Rows replaced by a new one since the table was last empty, because a better string didn't fit in them.
     replaced_rows: usize,
     left: Vec<u32>,
@@ -160,6 +164,7 @@ struct KnownRows {
 
 /// Creates a group for each of the rows `rows` of a chunk. If memory runs out, some may already exist.
 fn append_groups(
+    owner: &mut RowOwner,
     groups: &mut PartitionedRows,
     states: &StateLayout,
     columns: &[Vector],
@@ -169,24 +174,29 @@ fn append_groups(
 ) -> Result<()> {
     let first = made.len();
     let appended = groups.append(columns, rows, hashes, Some(made));
-    states.initialize(made.slice(first..made.len()));
+    states.initialize(owner, made.slice(first..made.len()));
     appended
 }
 
 impl LocalGroups {
     pub(super) fn new(grouping: &Arc<Grouping>) -> Result<Self> {
-        Self::over(grouping, PartitionedRows::new(&grouping.memory, &grouping.layout, grouping.radix_bits))
+        Self::inside(grouping, 0, 0, grouping.radix_bits)
     }
 
-    /// Groups whose rows go to `rows`, which is empty.
-    pub(super) fn over(grouping: &Arc<Grouping>, mut rows: PartitionedRows) -> Result<Self> {
+    /// Groups that lie inside partition `parent` of `parent_bits` bits, in partitions of `bits` bits.
+    pub(super) fn inside(grouping: &Arc<Grouping>, parent: usize, parent_bits: u32, bits: u32) -> Result<Self> {
+        let owner = RowOwner::new();
+        let rows = PartitionedRows::inside(&grouping.memory, &grouping.layout, parent, parent_bits, bits);
+        let mut rows = rows.owned_by(&owner);
         rows.keep_pinned();
         let table = GroupTable::new(&grouping.memory, &grouping.layout, grouping.keys(), LOCAL_ENTRIES_MIN)?;
         Ok(Self {
             grouping: grouping.clone(),
+            owner,
             rows,
             table,
             found: RowList::new(&grouping.layout),
+            picked: RowList::new(&grouping.layout),
             replaced_rows: 0,
             left: Vec::new(),
             rows_taken: 0,
@@ -251,7 +261,7 @@ impl LocalGroups {
             self.sketch.add(hashes);
             self.found.clear();
             self.rows.release_pins();
-            append_groups(&mut self.rows, states, columns, None, hashes, &mut self.found)?;
+            append_groups(&mut self.owner, &mut self.rows, states, columns, None, hashes, &mut self.found)?;
             if self.passing_rows % DECIDE_ROWS < CHUNK_ROWS as u64 {
                 // Takes effect with the next chunk: the rows of this one stay pinned.
                 self.consider_large()?;
@@ -259,8 +269,8 @@ impl LocalGroups {
             return Ok(self.found.all());
         }
         self.rows_taken += hashes.len() as u64;
-        let assigned = self.table.find_or_insert(keys, hashes, &mut self.found, |new, made| {
-            append_groups(&mut self.rows, states, columns, Some(new), hashes, made)
+        let assigned = self.table.find_or_insert(&mut self.owner, keys, hashes, &mut self.found, |owner, new, made| {
+            append_groups(owner, &mut self.rows, states, columns, Some(new), hashes, made)
         });
         if let Err(error) = assigned {
             return self.assign_again(keys, payload, hashes, error);
@@ -283,9 +293,10 @@ impl LocalGroups {
     ) -> Result<Rows<'_>> {
         let LargeTable { passed, missing, rows, misses, .. } = self.large.as_mut().expect("checked by the caller");
         let states = &self.grouping.states;
-        let assigned = self.table.find_or_pass(keys, hashes, &mut self.found, missing, |missing, made| {
+        let (owner, found) = (&mut self.owner, &mut self.found);
+        let assigned = self.table.find_or_pass(owner, keys, hashes, found, missing, |owner, missing, made| {
             passed.release_pins();
-            append_groups(passed, states, columns, Some(missing), hashes, made)
+            append_groups(owner, passed, states, columns, Some(missing), hashes, made)
         });
         *rows += hashes.len() as u64;
         *misses += missing.len() as u64;
@@ -365,9 +376,9 @@ impl LocalGroups {
     ) -> Result<()> {
         let mut left = std::mem::take(&mut self.left);
         left.clear();
-        rows.all().improve_payload(column, kind, values, &mut left);
+        rows.all().improve_payload(&mut self.owner, column, kind, values, &mut left);
         if !left.is_empty() {
-            rows.all().keep_best(column, kind, values, &mut left);
+            self.owner.read(rows.all()).keep_best(column, kind, values, &mut left);
             self.replace(rows, &left, column, keys, values)?;
         }
         self.left = left;
@@ -392,10 +403,10 @@ impl LocalGroups {
         hash_vectors(&columns, positions.len(), &mut hashes);
         columns.extend(grouping.payload_columns().map(|other| match other == column {
             true => values.take(positions),
-            false => old.all().gather(other),
+            false => self.owner.read(old.all()).gather(other),
         }));
         self.rows.append(&columns, None, &hashes, Some(&mut made))?;
-        grouping.states.initialize(made.all());
+        grouping.states.initialize(&mut self.owner, made.all());
         self.replaced_rows += made.len();
         self.has_duplicates = true;
         self.table.replace(&hashes, old.all(), made.all());
@@ -453,7 +464,7 @@ impl LocalGroups {
             Err(error) if error.kind() == ErrorKind::Resource => return self.table.reset(LOCAL_ENTRIES_MIN),
             made => made?,
         }
-        let mut passed = PartitionedRows::new(memory, layout, *radix_bits);
+        let mut passed = PartitionedRows::new(memory, layout, *radix_bits).owned_by(&self.owner);
         passed.keep_pinned();
         self.large = Some(LargeTable {
             claim,
@@ -530,7 +541,21 @@ impl LocalGroups {
         Ok(())
     }
 
-    /// Adds pinned rows of the same layout, such as those of another worker's groups: their states are combined.
+    /// Updates state `state` of the groups of the rows of the last call, or of some of these rows: `arguments` have a
+    /// value for each of them.
+    pub(super) fn update(&mut self, state: usize, selected: Option<&[u32]>, arguments: &[Vector]) -> Result<()> {
+        let states = &self.grouping.states;
+        let Some(selected) = selected else {
+            return states.update(&mut self.owner, state, self.found.all(), arguments);
+        };
+        self.picked.clear();
+        self.picked.append_picked(self.found.all(), selected);
+        let updated = states.update(&mut self.owner, state, self.picked.all(), arguments);
+        self.picked.clear();
+        updated
+    }
+
+    /// Adds readable rows with the same states, such as those of another worker's groups: their states are combined.
     pub(super) fn add_rows(
         &mut self,
         keys: &[Vector],
@@ -539,16 +564,17 @@ impl LocalGroups {
         sources: Rows<'_>,
     ) -> Result<()> {
         self.assign(keys, payload, hashes)?;
-        self.grouping.states.combine(self.found.all(), sources)
+        self.grouping.states.combine(&mut self.owner, self.found.all(), sources)
     }
 
-    /// Returns the rows, unpinned, and whether a group may have several.
-    pub(super) fn finish(mut self) -> (PartitionedRows, bool) {
-        self.rows.close();
+    /// Returns the rows, unpinned and at rest, and whether a group may have several.
+    pub(super) fn finish(self) -> (PartitionedRows, bool) {
+        let mut rows = self.rows;
         if let Some(large) = self.large {
-            self.rows.combine(large.passed);
+            rows.combine(large.passed);
         }
-        (self.rows, self.has_duplicates)
+        self.owner.hand_over(&mut rows);
+        (rows, self.has_duplicates)
     }
 }
 

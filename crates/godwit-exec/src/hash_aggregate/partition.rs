@@ -14,7 +14,7 @@ use std::sync::Arc;
 use godwit_common::{ErrorKind, MemoryTag, Result};
 use godwit_memory::Reservation;
 use godwit_rows::aggregate_state::StateLayout;
-use godwit_rows::{GroupTable, PartitionedRows, PinnedRows, RowCollection, RowList, Rows, radix};
+use godwit_rows::{GroupTable, PartitionedRows, PinnedRows, RowCollection, RowList, RowOwner, Rows, radix};
 use godwit_vector::{CHUNK_ROWS, Vector};
 
 use super::config::*;
@@ -96,6 +96,7 @@ pub(super) enum Aggregated {
 /// Groups with final states, and the values collected for them.
 pub(super) struct FinishedGroups {
     pinned: PinnedRows,
+    pub(super) owner: RowOwner,
     /// The rows of the groups; `None`: all rows.
     rows: Option<RowList>,
     len: usize,
@@ -110,11 +111,11 @@ impl FinishedGroups {
     }
 
     /// Numbers the groups, starting at 0, in the state `ordinal`.
-    pub(super) fn number(&self, states: &StateLayout, ordinal: usize) {
+    pub(super) fn number(&mut self, states: &StateLayout, ordinal: usize) {
         let mut rows = self.new_list();
         for begin in (0..self.len).step_by(CHUNK_ROWS) {
             self.rows(begin, self.len.min(begin + CHUNK_ROWS), &mut rows);
-            states.number(ordinal, rows.all(), begin as u64);
+            states.number(&mut self.owner, ordinal, rows.all(), begin as u64);
         }
     }
 
@@ -168,16 +169,19 @@ impl PartitionAggregator {
             acquired => acquired?,
         };
         let mut collected: Vec<Vec<RowCollection>> = Vec::new();
+        let mut partitions = Vec::new();
         for partition in morsel.partitions {
+            partitions.push(partition.rows);
             collected.resize_with(partition.collected.len(), Vec::new);
             collected.iter_mut().zip(partition.collected).for_each(|(set, rows)| set.push(rows));
         }
-        let rows = if needs_table { Some(self.combine_duplicates(&pinned)?) } else { None };
+        let (pinned, mut owner) = pinned.own(partitions);
+        let rows = if needs_table { Some(self.combine_duplicates(&pinned, &mut owner)?) } else { None };
         let len = rows.as_ref().map_or(pinned.rows(), RowList::len);
         if !has_collected {
             self.release();
         }
-        Ok(Aggregated::Groups(FinishedGroups { pinned, rows, len, collected, _reservation: reservation }))
+        Ok(Aggregated::Groups(FinishedGroups { pinned, owner, rows, len, collected, _reservation: reservation }))
     }
 
     /// Drops the pins of the morsel aggregated last.
@@ -211,7 +215,7 @@ impl PartitionAggregator {
     }
 
     /// Enters all rows into the table; returns the first row of each group, with the states of all.
-    fn combine_duplicates(&mut self, pinned: &PinnedRows) -> Result<RowList> {
+    fn combine_duplicates(&mut self, pinned: &PinnedRows, owner: &mut RowOwner) -> Result<RowList> {
         let Self { grouping, table, block, hashes, found } = self;
         let table = table.as_mut().expect("acquired");
         let new_list = || RowList::new(&grouping.layout);
@@ -220,8 +224,8 @@ impl PartitionAggregator {
             block.clear();
             pinned.list(begin..pinned.rows().min(begin + CHUNK_ROWS), block);
             block.all().hashes(hashes);
-            let keys = key_columns(grouping, block.all());
-            table.find_or_insert(&keys, hashes, found, |new, made| {
+            let keys = key_columns(grouping, owner.read(block.all()));
+            table.find_or_insert(owner, &keys, hashes, found, |_, new, made| {
                 made.append_picked(block.all(), new);
                 groups.append(made.all());
                 Ok(())
@@ -231,18 +235,19 @@ impl PartitionAggregator {
             sources.clear();
             targets.append_picked(found.all(), &others);
             sources.append_picked(block.all(), &others);
-            grouping.states.combine(targets.all(), sources.all())?;
+            grouping.states.combine(owner, targets.all(), sources.all())?;
             for (column, &kind) in grouping.payload_columns().zip(&grouping.payload) {
-                targets.all().merge_payload(column, kind, sources.all());
+                targets.all().merge_payload(owner, column, kind, sources.all());
             }
         }
         Ok(groups)
     }
 
     /// The rows of the groups of `keys`, which are groups of the morsel aggregated last.
-    pub(super) fn find(&mut self, keys: &[Vector], hashes: &[u64]) -> Result<Rows<'_>> {
+    pub(super) fn find(&mut self, owner: &mut RowOwner, keys: &[Vector], hashes: &[u64]) -> Result<Rows<'_>> {
         let table = self.table.as_mut().expect("a table is made if values are collected");
-        table.find_or_insert(keys, hashes, &mut self.found, |_, _| panic!("values are collected for known groups"))?;
+        let unknown = |_: &mut RowOwner, _: &[u32], _: &mut RowList| panic!("values are collected for known groups");
+        table.find_or_insert(owner, keys, hashes, &mut self.found, unknown)?;
         Ok(self.found.all())
     }
 
@@ -251,9 +256,7 @@ impl PartitionAggregator {
         let grouping = self.grouping.clone();
         let mut morsels = Vec::new();
         for Partition { index, bits, rows, collected } in morsel.partitions {
-            let nothing = RowCollection::new(&grouping.memory, &grouping.layout, None);
-            let finer = PartitionedRows::refine(&grouping.memory, nothing, index, bits, REPARTITION_BITS)?;
-            let mut local = LocalGroups::over(&grouping, finer)?;
+            let mut local = LocalGroups::inside(&grouping, index, bits, bits + REPARTITION_BITS)?;
             let mut scan = rows.into_scan();
             while let Some(block) = scan.next_block()? {
                 let rows = block.rows();

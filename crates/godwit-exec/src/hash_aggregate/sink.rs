@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_pipeline::{SinkVerdict, SinkWorker};
+use godwit_rows::PartitionedRows;
 use godwit_rows::aggregate_state::StateKind;
-use godwit_rows::{PartitionedRows, RowList};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_true;
 use godwit_vector::{Bitmap, Chunk, Flat, Vector};
@@ -31,7 +31,6 @@ pub(super) struct Feeder {
     /// Rows of (keys, values), per collected set.
     collected: Vec<PartitionedRows>,
     hashes: Vec<u64>,
-    picked: RowList,
 }
 
 /// The rows of a chunk where a filter is TRUE, computed once per filter and chunk.
@@ -77,7 +76,6 @@ impl Feeder {
             distinct: operator.distinct().iter().map(|set| LocalGroups::new(&set.grouping)).collect::<Result<_>>()?,
             collected: operator.collected().iter().map(|set| set.new_rows(memory)).collect(),
             hashes: Vec::new(),
-            picked: RowList::new(&operator.groups().grouping.layout),
             operator: operator.clone(),
         })
     }
@@ -172,29 +170,19 @@ impl Feeder {
         if !is_direct || !self.collected.is_empty() {
             hash_vectors(keys, rows, &mut self.hashes);
         }
-        let found = match &mut self.direct {
-            Some(direct) if !payload.is_empty() => {
-                direct.update_payload(&mut self.local, keys, &payload)?;
-                None
-            }
-            Some(_) => None,
-            None => Some(self.local.assign(keys, &payload, &self.hashes)?),
-        };
+        match &mut self.direct {
+            Some(direct) if !payload.is_empty() => direct.update_payload(&mut self.local, keys, &payload)?,
+            Some(_) => {}
+            None => _ = self.local.assign(keys, &payload, &self.hashes)?,
+        }
         for (index, state) in plan.states.iter().enumerate().filter(|(index, _)| Some(*index) != plan.ordinal) {
             let Some(selected) = filter_of(state.feed) else { continue };
             let arguments = arguments_of(state, columns, selected, rows);
-            match (&mut self.direct, found, selected) {
-                (Some(direct), _, selected) => direct.update(plan, index, selected, &arguments)?,
-                (None, Some(found), Some(selected)) => {
-                    self.picked.clear();
-                    self.picked.append_picked(found, selected);
-                    plan.layout.update(index, self.picked.all(), &arguments)?;
-                }
-                (None, Some(found), None) => plan.layout.update(index, found, &arguments)?,
-                (None, None, _) => unreachable!("groups are in the table or in the array"),
+            match &mut self.direct {
+                Some(direct) => direct.update(plan, index, selected, &arguments)?,
+                None => self.local.update(index, selected, &arguments)?,
             }
         }
-        self.picked.clear();
         for ((set, shared), rows) in plan.collected.iter().zip(operator.collected()).zip(&mut self.collected) {
             if let Some(selected) = filter_of(set.feed) {
                 shared.append(

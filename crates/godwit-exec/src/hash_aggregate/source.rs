@@ -214,7 +214,7 @@ impl AggregateSourceWorker {
         for begin in (0..groups.len()).step_by(CHUNK_ROWS) {
             let end = groups.len().min(begin + CHUNK_ROWS);
             groups.rows(begin, end, &mut rows);
-            let columns = key_columns(grouping, rows.all());
+            let columns = key_columns(grouping, groups.owner.read(rows.all()));
             feeder.feed_distinct(set, &columns[..keys], &columns[keys..], end - begin)?;
         }
         Ok(())
@@ -260,13 +260,13 @@ impl AggregateSourceWorker {
         let end = begin + self.operator.groups_at_once(collected, begin..end);
         *next = end;
         groups.rows(begin, end, rows);
-        let rows = rows.all();
         let plan = self.operator.plan();
         let grouping = &self.operator.groups().grouping;
-        let mut columns = key_columns(grouping, rows);
+        let mut columns = key_columns(grouping, groups.owner.read(rows.all()));
         if let Some((_, coarser)) = &mut self.coarser {
-            self.operator.roll_up(&columns, rows, coarser)?;
+            self.operator.roll_up(&columns, &groups.owner, rows, coarser)?;
         }
+        let rows = groups.owner.read(rows.all());
         let states = StateReader { layout: &plan.layout, rows };
         for (output, ty) in &plan.outputs {
             columns.push(match output {

@@ -695,8 +695,8 @@ fn a_table_gives_its_pages_when_there_are_no_others() {
     let mut hashes = Vec::new();
     let mut assign = |keys: Vector, local: &mut LocalGroups| {
         hash_vectors(std::slice::from_ref(&keys), 2048, &mut hashes);
-        let rows = local.assign(std::slice::from_ref(&keys), &[], &hashes).unwrap();
-        states.update(0, rows, std::slice::from_ref(&keys)).unwrap();
+        local.assign(std::slice::from_ref(&keys), &[], &hashes).unwrap();
+        local.update(0, None, std::slice::from_ref(&keys)).unwrap();
     };
     chunks(0..16).for_each(|keys| assign(keys, &mut local));
     // From now on, there is only the memory that the groups so far have pinned, and a little for the pages being

@@ -6,13 +6,10 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 use godwit_common::{Result, bail};
 use godwit_expression::{Expression, Predicate};
-use godwit_rows::{ColumnLayout, KeyExtremes, RowLayout, RowLayoutOptions};
+use godwit_rows::{ColumnLayout, Extra, KeyExtremes, RowLayout, RowLayoutOptions};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
 
 use super::{HashJoinSpec, JoinKind};
-
-/// Extra bytes of build rows: the link of the chain.
-const LINK_BYTES: usize = 8;
 
 /// The immutable part of a join.
 pub(super) struct JoinPlan {
@@ -81,7 +78,7 @@ impl JoinPlan {
         spill_columns.dedup();
         let spilled: Vec<PhysicalType> = spill_columns.iter().map(|&column| spec.probe_type[column].physical).collect();
         let notes_matches = extends_probe_rows(spec.kind) || stops_at_first_match(spec.kind);
-        let build_layout = rows.layout(if spec.extremes.is_some() { KeyExtremes::EXTRA_BYTES } else { LINK_BYTES })?;
+        let build_layout = rows.layout(if spec.extremes.is_some() { Extra::LinkAndExtremes } else { Extra::Link })?;
         let extremes = spec.extremes.map(|column| Extremes {
             column,
             physical: spec.probe_type[column].physical,
@@ -259,7 +256,7 @@ impl BuildRows {
         self.keys.len() + position
     }
 
-    fn layout(&self, extra_bytes: usize) -> Result<Arc<RowLayout>> {
-        RowLayout::new(&self.types, RowLayoutOptions { hash: true, extra_bytes })
+    fn layout(&self, extra: Extra) -> Result<Arc<RowLayout>> {
+        RowLayout::new(&self.types, RowLayoutOptions { hash: true, extra })
     }
 }

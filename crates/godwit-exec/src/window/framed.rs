@@ -5,6 +5,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_pipeline::CancelToken;
+use godwit_rows::RowOwner;
 use godwit_vector::Vector;
 
 use super::frame::{Bounds, FrameCursor, Part};
@@ -23,6 +24,8 @@ pub(super) struct Framed {
     cursor: FrameCursor,
     bounds: Bounds,
     parts: Vec<(Part, Method)>,
+    /// The owner of all states.
+    owner: RowOwner,
     results: Slots,
 }
 
@@ -33,34 +36,44 @@ enum Method {
 }
 
 impl Method {
-    fn new(set: &FramedSet, part: Part, memory: &BufferManager, cancel: &CancelToken) -> Result<Self> {
+    fn new(
+        set: &FramedSet,
+        part: Part,
+        owner: &mut RowOwner,
+        memory: &BufferManager,
+        cancel: &CancelToken,
+    ) -> Result<Self> {
         let begins_with_frame = matches!(part, Part::All | Part::BeforeRow | Part::BeforePeers);
         Ok(if set.frame.jumps() {
             Method::Jumping(Box::new(Jumping::new(set, memory, cancel)))
         } else if set.frame.begins_with_partition() && begins_with_frame {
-            Method::Growing(Box::new(Growing::new(set, memory)?))
+            Method::Growing(Box::new(Growing::new(set, owner, memory)?))
         } else {
-            Method::Sliding(Box::new(Sliding::new(set, memory, cancel)?))
+            Method::Sliding(Box::new(Sliding::new(set, owner, memory, cancel)?))
         })
     }
 }
 
 impl Framed {
     pub(super) fn new(plan: &Plan, set: &FramedSet, memory: &BufferManager, cancel: &CancelToken) -> Result<Self> {
-        let parts = set.frame.parts().iter().map(|&part| Ok((part, Method::new(set, part, memory, cancel)?)));
+        let mut owner = RowOwner::new();
+        let parts =
+            set.frame.parts().iter().map(|&part| Ok((part, Method::new(set, part, &mut owner, memory, cancel)?)));
+        let parts = parts.collect::<Result<_>>()?;
         Ok(Self {
             aggregates: set.aggregates.clone(),
             cursor: FrameCursor::new(set.frame, plan),
             bounds: Bounds::default(),
-            parts: parts.collect::<Result<_>>()?,
-            results: Slots::new(set.aggregates.layout(), memory)?,
+            parts,
+            results: Slots::new(set.aggregates.layout(), &owner, memory)?,
+            owner,
         })
     }
 
     /// The results of a step, a vector per aggregate.
     pub(super) fn compute(&mut self, rows: &Ordered, step: &Step) -> Result<Vec<Vector>> {
         self.cursor.advance(rows, step, &mut self.bounds)?;
-        let results = self.results.clear(step.len())?;
+        let results = self.results.clear(&mut self.owner, step.len())?;
         for (part, method) in &mut self.parts {
             let part_bounds;
             let bounds = match part {
@@ -71,11 +84,11 @@ impl Framed {
                 }
             };
             match method {
-                Method::Growing(growing) => growing.add(rows, bounds, results)?,
-                Method::Sliding(sliding) => sliding.add(rows, bounds, results)?,
-                Method::Jumping(jumping) => jumping.add(rows, bounds, results)?,
+                Method::Growing(growing) => growing.add(rows, bounds, &mut self.owner, results)?,
+                Method::Sliding(sliding) => sliding.add(rows, bounds, &mut self.owner, results)?,
+                Method::Jumping(jumping) => jumping.add(rows, bounds, &mut self.owner, results)?,
             }
         }
-        self.aggregates.results(results)
+        self.aggregates.results(self.owner.read(results))
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_rows::Rows;
+use godwit_rows::{RowOwner, Rows};
 
 use super::config::BLOCK_ROWS;
 use super::frame::Bounds;
@@ -33,10 +33,10 @@ pub(super) struct Growing {
 }
 
 impl Growing {
-    pub(super) fn new(set: &FramedSet, memory: &BufferManager) -> Result<Self> {
+    pub(super) fn new(set: &FramedSet, owner: &mut RowOwner, memory: &BufferManager) -> Result<Self> {
         let layout = set.aggregates.layout();
-        let mut prefixes = Slots::new(layout, memory)?;
-        prefixes.clear(1)?;
+        let mut prefixes = Slots::new(layout, owner, memory)?;
+        prefixes.clear(owner, 1)?;
         Ok(Self {
             aggregates: set.aggregates.clone(),
             inputs: set.inputs.clone(),
@@ -48,7 +48,13 @@ impl Growing {
     }
 
     /// Adds the frames to the states of empty frames at `results`.
-    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: Rows<'_>) -> Result<()> {
+    pub(super) fn add(
+        &mut self,
+        rows: &Ordered,
+        bounds: &Bounds,
+        owner: &mut RowOwner,
+        results: Rows<'_>,
+    ) -> Result<()> {
         let mut sources = self.aggregates.layout().new_list();
         let mut done = 0;
         loop {
@@ -62,33 +68,33 @@ impl Growing {
                 };
                 sources.push(slots, slot);
             }
-            self.aggregates.layout().copy(results.slice(done..done + sources.len()), sources.all());
+            self.aggregates.layout().copy(owner, results.slice(done..done + sources.len()), sources.all());
             done += sources.len();
             if done == results.len() {
                 return Ok(());
             }
-            self.next_block(rows)?;
+            self.next_block(rows, owner)?;
         }
     }
 
-    fn next_block(&mut self, rows: &Ordered) -> Result<()> {
+    fn next_block(&mut self, rows: &Ordered, owner: &mut RowOwner) -> Result<()> {
         let layout = self.aggregates.layout().clone();
         let last = self.block_end - self.block_begin;
         let slots = self.prefixes.first(last + 1);
-        layout.copy(slots.slice(0..1), slots.slice(last..last + 1));
+        layout.copy(owner, slots.slice(0..1), slots.slice(last..last + 1));
         self.block_begin = self.block_end;
         self.block_end = rows.len().min(self.block_begin + BLOCK_ROWS);
         let len = self.block_end - self.block_begin;
-        self.prefixes.grow(1 + len)?;
-        self.prefixes.reset(1..1 + len);
+        self.prefixes.grow(owner, 1 + len)?;
+        self.prefixes.reset(owner, 1..1 + len);
         let own = self.prefixes.first(1 + len).slice(1..1 + len);
-        add_rows(&self.aggregates, &self.inputs, rows, self.block_begin, own)?;
+        add_rows(&self.aggregates, &self.inputs, rows, self.block_begin, owner, own)?;
         for row in self.block_begin..self.block_end {
             if !rows.partitions().get(row) {
                 let slot = row - self.block_begin + 1;
                 self.pairs.push(self.prefixes.get(slot), self.prefixes.get(slot - 1));
             }
         }
-        self.pairs.combine(&layout)
+        self.pairs.combine(owner, &layout)
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_pipeline::CancelToken;
-use godwit_rows::{RowList, Rows};
+use godwit_rows::{RowList, RowOwner, Rows};
 
 use super::config::{BLOCK_ROWS, SCATTERED_GRAINS, SMALL_GRAIN_ROWS};
 use super::frame::Bounds;
@@ -49,41 +49,47 @@ impl Jumping {
     }
 
     /// Adds the frames to the states at `results`.
-    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: Rows<'_>) -> Result<()> {
+    pub(super) fn add(
+        &mut self,
+        rows: &Ordered,
+        bounds: &Bounds,
+        owner: &mut RowOwner,
+        results: Rows<'_>,
+    ) -> Result<()> {
         let last = bounds.ends.iter().max().copied().unwrap_or(0);
-        self.totals.complete(rows, last / SMALL_GRAIN_ROWS)?;
+        self.totals.complete(rows, owner, last / SMALL_GRAIN_ROWS)?;
         for (i, (&begin, &end)) in bounds.begins.iter().zip(&bounds.ends).enumerate() {
             let result = (results, i);
             let grains = begin.div_ceil(SMALL_GRAIN_ROWS)..end / SMALL_GRAIN_ROWS;
             if grains.start >= grains.end {
-                self.add_rows(rows, begin..end, result)?;
+                self.add_rows(rows, begin..end, owner, result)?;
                 continue;
             }
-            self.add_rows(rows, begin..grains.start * SMALL_GRAIN_ROWS, result)?;
-            self.add_rows(rows, grains.end * SMALL_GRAIN_ROWS..end, result)?;
+            self.add_rows(rows, begin..grains.start * SMALL_GRAIN_ROWS, owner, result)?;
+            self.add_rows(rows, grains.end * SMALL_GRAIN_ROWS..end, owner, result)?;
             self.totals.add(grains, result, &mut self.pairs);
             if self.pairs.len() >= BLOCK_ROWS {
-                self.pairs.combine(self.aggregates.layout())?;
+                self.pairs.combine(owner, self.aggregates.layout())?;
             }
         }
-        self.flush(rows)?;
-        self.pairs.combine(self.aggregates.layout())
+        self.flush(rows, owner)?;
+        self.pairs.combine(owner, self.aggregates.layout())
     }
 
-    fn add_rows(&mut self, rows: &Ordered, range: Range<usize>, state: State<'_>) -> Result<()> {
+    fn add_rows(&mut self, rows: &Ordered, range: Range<usize>, owner: &mut RowOwner, state: State<'_>) -> Result<()> {
         if self.rows.len() + range.len() > SCATTERED_GRAINS * SMALL_GRAIN_ROWS {
-            self.flush(rows)?;
+            self.flush(rows, owner)?;
         }
         self.states.resize(self.rows.len() + range.len(), state.0, state.1);
         self.rows.extend(range);
         Ok(())
     }
 
-    fn flush(&mut self, rows: &Ordered) -> Result<()> {
+    fn flush(&mut self, rows: &Ordered, owner: &mut RowOwner) -> Result<()> {
         if !self.rows.is_empty() {
             let pinned = rows.pin_each(self.rows.drain(..))?;
             let inputs: Vec<_> = self.inputs.iter().map(|&column| rows.gather(&pinned, column)).collect();
-            self.aggregates.update(self.states.all(), &inputs)?;
+            self.aggregates.update(owner, self.states.all(), &inputs)?;
             self.states.clear();
         }
         Ok(())

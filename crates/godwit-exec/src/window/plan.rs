@@ -102,7 +102,7 @@ impl Plan {
         let types = columns.output();
         let physical: Vec<PhysicalType> = types.iter().map(|ty| ty.physical).collect();
         let has_hash = partition_keys > 0;
-        let layout = RowLayout::new(&physical, RowLayoutOptions { hash: has_hash, extra_bytes: 0 })?;
+        let layout = RowLayout::new(&physical, RowLayoutOptions { hash: has_hash, ..RowLayoutOptions::default() })?;
         let order = |keys: &[SortKey]| {
             let keys = keys.iter().map(|key| RowOrderKey {
                 column: key.expression.column_index().expect("keys are columns"),

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_pipeline::CancelToken;
-use godwit_rows::Rows;
+use godwit_rows::{RowOwner, Rows};
 
 use super::config::{BLOCK_ROWS, REGION_ROWS_MAX};
 use super::frame::Bounds;
@@ -42,32 +42,43 @@ pub(super) struct Sliding {
 }
 
 impl Sliding {
-    pub(super) fn new(set: &FramedSet, memory: &BufferManager, cancel: &CancelToken) -> Result<Self> {
+    pub(super) fn new(
+        set: &FramedSet,
+        owner: &mut RowOwner,
+        memory: &BufferManager,
+        cancel: &CancelToken,
+    ) -> Result<Self> {
         let layout = set.aggregates.layout();
         Ok(Self {
             aggregates: set.aggregates.clone(),
             inputs: set.inputs.clone(),
-            prefixes: Slots::new(layout, memory)?,
-            suffixes: Slots::new(layout, memory)?,
-            long: LongFrames::new(set, memory, cancel)?,
+            prefixes: Slots::new(layout, owner, memory)?,
+            suffixes: Slots::new(layout, owner, memory)?,
+            long: LongFrames::new(set, owner, memory, cancel)?,
             chain: Pairs::new(set.aggregates.layout()),
             parts: Pairs::new(set.aggregates.layout()),
         })
     }
 
     /// Adds the frames to the states of empty frames at `results`.
-    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: Rows<'_>) -> Result<()> {
+    pub(super) fn add(
+        &mut self,
+        rows: &Ordered,
+        bounds: &Bounds,
+        owner: &mut RowOwner,
+        results: Rows<'_>,
+    ) -> Result<()> {
         let Bounds { begins, ends } = bounds;
         let mut first = 0;
         while first < results.len() {
             let region_begin = begins[first];
             let mut end = ends[first..].partition_point(|&end| end <= region_begin + REGION_ROWS_MAX) + first;
             if end > first {
-                self.short_frames(rows, &begins[first..end], &ends[first..end], results.slice(first..end))?;
+                self.short_frames(rows, &begins[first..end], &ends[first..end], owner, results.slice(first..end))?;
             } else {
                 let is_long = |i: &usize| ends[*i] > begins[*i] + REGION_ROWS_MAX / 2;
                 end = (first..results.len()).find(|i| !is_long(i)).unwrap_or(results.len());
-                self.long.compute(rows, &begins[first..end], &ends[first..end], results.slice(first..end))?;
+                self.long.compute(rows, &begins[first..end], &ends[first..end], owner, results.slice(first..end))?;
             }
             first = end;
         }
@@ -75,17 +86,24 @@ impl Sliding {
     }
 
     /// Frames within one region.
-    fn short_frames(&mut self, rows: &Ordered, begins: &[usize], ends: &[usize], results: Rows<'_>) -> Result<()> {
+    fn short_frames(
+        &mut self,
+        rows: &Ordered,
+        begins: &[usize],
+        ends: &[usize],
+        owner: &mut RowOwner,
+        results: Rows<'_>,
+    ) -> Result<()> {
         let layout = self.aggregates.layout().clone();
         let (region_begin, region_end) = (begins[0], ends[ends.len() - 1]);
         let region_rows = region_end.saturating_sub(region_begin);
-        let prefixes = self.prefixes.clear(region_rows)?;
+        let prefixes = self.prefixes.clear(owner, region_rows)?;
         for begin in (0..region_rows).step_by(BLOCK_ROWS) {
             let states = prefixes.slice(begin..region_rows.min(begin + BLOCK_ROWS));
-            add_rows(&self.aggregates, &self.inputs, rows, region_begin + begin, states)?;
+            add_rows(&self.aggregates, &self.inputs, rows, region_begin + begin, owner, states)?;
         }
-        self.suffixes.grow(region_rows)?;
-        layout.copy(self.suffixes.first(region_rows), prefixes);
+        self.suffixes.grow(owner, region_rows)?;
+        layout.copy(owner, self.suffixes.first(region_rows), prefixes);
 
         let (prefix, suffix) =
             (|row| self.prefixes.get(row - region_begin), |row| self.suffixes.get(row - region_begin));
@@ -109,7 +127,7 @@ impl Sliding {
                 self.parts.push((results, i), prefix(end - 1));
             }
         }
-        self.chain.combine(&layout)?;
-        self.parts.combine(&layout)
+        self.chain.combine(owner, &layout)?;
+        self.parts.combine(owner, &layout)
     }
 }

@@ -1,4 +1,5 @@
-//! States of frames outside rows: numbered slots.
+//! States of frames outside rows: numbered slots. All slots of a set of aggregates have one owner, which is passed along
+//! to whoever changes them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_rows::aggregate_state::{StateArea, StateLayout};
-use godwit_rows::{RowList, Rows};
+use godwit_rows::{RowList, RowOwner, Rows};
 
 use super::ordered::Ordered;
 use crate::hash_aggregate::FramedAggregates;
@@ -24,44 +25,44 @@ pub(super) struct Slots {
 pub(super) type State<'a> = (Rows<'a>, usize);
 
 impl Slots {
-    pub(super) fn new(layout: &Arc<StateLayout>, memory: &BufferManager) -> Result<Self> {
+    pub(super) fn new(layout: &Arc<StateLayout>, owner: &RowOwner, memory: &BufferManager) -> Result<Self> {
         let mut slots = Self {
             layout: layout.clone(),
-            area: StateArea::new(layout),
+            area: StateArea::new(layout, owner),
             slots: layout.new_list(),
             reservation: memory.reserve(0, MemoryTag::Other)?,
         };
-        slots.grow(0)?;
+        slots.grow(owner, 0)?;
         Ok(slots)
     }
 
     /// Makes room for `slots` slots. Existing slots keep their states; new ones are arbitrary.
-    pub(super) fn grow(&mut self, slots: usize) -> Result<()> {
+    pub(super) fn grow(&mut self, owner: &RowOwner, slots: usize) -> Result<()> {
         if slots < self.slots.len() {
             return Ok(());
         }
         let capacity = (slots + 1).max(self.slots.len() * 2);
         self.reservation.resize(capacity * (self.layout.bytes() + RowList::ROW_BYTES + size_of::<u32>()))?;
         self.slots.clear();
-        self.area.grow(capacity);
+        self.area.grow(owner, capacity);
         self.area.list(&(0..capacity as u32).collect::<Vec<_>>(), &mut self.slots);
         // The former empty slot is now an ordinary one; the new empty slot was initialized along with all new ones.
         Ok(())
     }
 
     /// Resets the first `slots` slots to those of empty frames, making room for them if necessary.
-    pub(super) fn clear(&mut self, slots: usize) -> Result<Rows<'_>> {
-        self.grow(slots)?;
-        self.reset(0..slots);
+    pub(super) fn clear(&mut self, owner: &mut RowOwner, slots: usize) -> Result<Rows<'_>> {
+        self.grow(owner, slots)?;
+        self.reset(owner, 0..slots);
         Ok(self.first(slots))
     }
 
     /// Resets existing slots to those of empty frames.
-    pub(super) fn reset(&self, slots: Range<usize>) {
+    pub(super) fn reset(&self, owner: &mut RowOwner, slots: Range<usize>) {
         let (all, empty) = self.empty();
         let mut sources = self.layout.new_list();
         sources.resize(slots.len(), all, empty);
-        self.layout.copy(all.slice(slots), sources.all());
+        self.layout.copy(owner, all.slice(slots), sources.all());
     }
 
     /// A slot that is never written.
@@ -101,8 +102,8 @@ impl Pairs {
     }
 
     /// Combines all pairs, and clears the list.
-    pub(super) fn combine(&mut self, layout: &StateLayout) -> Result<()> {
-        layout.combine(self.targets.all(), self.sources.all())?;
+    pub(super) fn combine(&mut self, owner: &mut RowOwner, layout: &StateLayout) -> Result<()> {
+        layout.combine(owner, self.targets.all(), self.sources.all())?;
         self.targets.clear();
         self.sources.clear();
         Ok(())
@@ -115,9 +116,10 @@ pub(super) fn add_rows(
     columns: &[usize],
     rows: &Ordered,
     begin: usize,
+    owner: &mut RowOwner,
     states: Rows<'_>,
 ) -> Result<()> {
     let pinned = rows.pin(begin..begin + states.len())?;
     let inputs: Vec<_> = columns.iter().map(|&column| rows.gather(&pinned, column)).collect();
-    aggregates.update(states, &inputs)
+    aggregates.update(owner, states, &inputs)
 }

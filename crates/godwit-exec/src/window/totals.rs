@@ -9,6 +9,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_pipeline::CancelToken;
+use godwit_rows::RowOwner;
 
 use super::config::{BLOCK_ROWS, TREE_FANOUT};
 use super::ordered::Ordered;
@@ -59,22 +60,22 @@ impl Totals {
     }
 
     /// Completes the first `grains` grains, all rows of which exist, and all nodes above whose children are complete.
-    pub(super) fn complete(&mut self, rows: &Ordered, grains: usize) -> Result<()> {
+    pub(super) fn complete(&mut self, rows: &Ordered, owner: &mut RowOwner, grains: usize) -> Result<()> {
         let layout = self.aggregates.layout().clone();
         let mut wanted = grains;
         let mut level = 0;
         while wanted > 0 {
             if self.levels.len() == level {
-                self.levels.push((Slots::new(&layout, &self.memory)?, 0));
+                self.levels.push((Slots::new(&layout, owner, &self.memory)?, 0));
             }
             let known = self.levels[level].1;
             if known < wanted {
                 let nodes = &mut self.levels[level].0;
-                nodes.grow(wanted)?;
-                nodes.reset(known..wanted);
+                nodes.grow(owner, wanted)?;
+                nodes.reset(owner, known..wanted);
                 match level {
-                    0 => self.add_grains(rows, known..wanted)?,
-                    _ => self.add_children(level, known..wanted)?,
+                    0 => self.add_grains(rows, owner, known..wanted)?,
+                    _ => self.add_children(level, owner, known..wanted)?,
                 }
                 self.levels[level].1 = wanted;
             }
@@ -84,7 +85,7 @@ impl Totals {
         Ok(())
     }
 
-    fn add_grains(&mut self, rows: &Ordered, grains: Range<usize>) -> Result<()> {
+    fn add_grains(&mut self, rows: &Ordered, owner: &mut RowOwner, grains: Range<usize>) -> Result<()> {
         let (nodes, _) = &self.levels[0];
         let mut states = self.aggregates.layout().new_list();
         let (begin, end) = (grains.start * self.grain_rows, grains.end * self.grain_rows);
@@ -95,20 +96,20 @@ impl Totals {
                 let (slots, slot) = nodes.get(row / self.grain_rows);
                 states.push(slots, slot);
             }
-            add_rows(&self.aggregates, &self.inputs, rows, block, states.all())?;
+            add_rows(&self.aggregates, &self.inputs, rows, block, owner, states.all())?;
         }
         Ok(())
     }
 
-    fn add_children(&mut self, level: usize, nodes: Range<usize>) -> Result<()> {
+    fn add_children(&mut self, level: usize, owner: &mut RowOwner, nodes: Range<usize>) -> Result<()> {
         let ((below, _), (own, _)) = (&self.levels[level - 1], &self.levels[level]);
         for node in nodes {
             let children = node * TREE_FANOUT..(node + 1) * TREE_FANOUT;
             children.for_each(|child| self.pairs.push(own.get(node), below.get(child)));
             if self.pairs.len() >= BLOCK_ROWS {
-                self.pairs.combine(self.aggregates.layout())?;
+                self.pairs.combine(owner, self.aggregates.layout())?;
             }
         }
-        self.pairs.combine(self.aggregates.layout())
+        self.pairs.combine(owner, self.aggregates.layout())
     }
 }

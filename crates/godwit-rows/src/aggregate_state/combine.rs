@@ -7,11 +7,13 @@ use super::distinct::{Registers, add_sketch};
 use super::states::Ordered;
 use super::update::sum_overflow;
 use super::{Comoments, Digest, Moments, PowerSums, StateKind, StateLayout, borrow, load, store};
-use crate::Rows;
+use crate::{RowOwner, Rows};
 
 impl StateLayout {
-    /// Adds the states of each row of `sources` to those of the row at the same position of `targets`.
-    pub fn combine(&self, targets: Rows<'_>, sources: Rows<'_>) -> Result<()> {
+    /// Adds the states of each row of `sources` to those of the row at the same position of `targets`. The sources are
+    /// the owner's, too, or those of another one that lets them be read.
+    pub fn combine(&self, owner: &mut RowOwner, targets: Rows<'_>, sources: Rows<'_>) -> Result<()> {
+        owner.check_pairs(targets, sources);
         assert_eq!(targets.len(), sources.len());
         let (to, from) = (self.base(targets.layout()), self.base(sources.layout()));
         sources.note_loads(from);
@@ -56,18 +58,21 @@ impl StateLayout {
 
 impl StateLayout {
     /// Overwrites the states of each row of `targets` with those of the row at the same position of `sources`, in
-    /// order.
-    pub fn copy(&self, targets: Rows<'_>, sources: Rows<'_>) {
+    /// order. They are as for [`combine`](Self::combine).
+    pub fn copy(&self, owner: &mut RowOwner, targets: Rows<'_>, sources: Rows<'_>) {
+        owner.check_pairs(targets, sources);
         assert_eq!(targets.len(), sources.len());
         let (to, from) = (self.base(targets.layout()), self.base(sources.layout()));
         sources.note_loads(from);
         for (target, source) in targets.pointers().iter().zip(sources.pointers()) {
-            // SAFETY: both rows are pinned and have states; they may be one and the same.
+            // SAFETY: both rows are pinned and have states, and nobody else uses the target or changes the source; they
+            // may be one and the same.
             unsafe { std::ptr::copy(source.as_ptr().add(from), target.as_ptr().add(to), self.bytes) };
         }
     }
 }
 
+/// States of pairs of rows: nobody else uses the targets, and nobody changes the sources.
 struct Pairs<'a> {
     targets: Rows<'a>,
     to: usize,
@@ -79,7 +84,7 @@ impl Pairs<'_> {
     /// Replaces each target's state, which is small.
     #[inline(always)]
     fn merge<T: Copy>(&self, mut f: impl FnMut(T, T) -> T) {
-        // SAFETY: callers pass the type of the state; both rows are pinned and their states initialized.
+        // SAFETY: callers pass the type of the state, and both rows are pinned.
         self.for_each(|target, source| unsafe { store(target, f(load::<T>(target), load::<T>(source))) });
     }
 
@@ -87,7 +92,7 @@ impl Pairs<'_> {
     fn add<T>(&self, f: impl Fn(&mut T, &T)) {
         self.for_each(|target, source| {
             assert_ne!(target, source, "a state isn't combined with itself");
-            // SAFETY: as above; the states begin at multiples of 8 bytes and differ, and the caller owns both rows.
+            // SAFETY: as above; the states begin at multiples of 8 bytes and differ.
             unsafe { f(borrow::<T>(target), borrow::<T>(source)) };
         });
     }

@@ -9,8 +9,8 @@
 //! count of an argument serves COUNT, AVG and the NULL of an empty SUM) exist only once; the operator decides which
 //! ones exist. States contain no pointers, so pages with states can be spilled.
 //!
-//! Rows may repeat in `rows`: each occurrence is one update. Rows whose states are being written have no other users
-//! (see the crate's documentation).
+//! Rows may repeat in `rows`: each occurrence is one update. Their [owner](crate::RowOwner) is borrowed mutably to change
+//! states, so nobody else uses them meanwhile, and immutably to read them.
 
 mod combine;
 mod digest;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use godwit_vector::PhysicalType;
 
-use crate::{RowLayout, RowList, Rows};
+use crate::{Extra, RowLayout, RowList, Rows};
 
 use digest::Digest;
 pub use moments::{Comoments, Moments, PowerSums};
@@ -116,7 +116,7 @@ impl StateLayout {
                 (kind, bytes - kind.bytes())
             })
             .collect();
-        Arc::new(Self { states, bytes, area: RowLayout::of_extra(bytes) })
+        Arc::new(Self { states, bytes, area: RowLayout::of_extra(Extra::States(bytes)) })
     }
 
     /// An empty list for states outside row pages ([`StateArea`]).
@@ -151,7 +151,7 @@ impl StateLayout {
 
     /// Where the states begin in the rows of a layout that has room for them.
     fn base(&self, layout: &RowLayout) -> usize {
-        assert!(self.bytes <= layout.extra_bytes(), "rows have room for all states");
+        assert_eq!(layout.extra(), Extra::States(self.bytes), "rows have room for these states");
         layout.extra_offset()
     }
 }

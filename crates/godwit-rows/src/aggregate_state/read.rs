@@ -1,4 +1,4 @@
-//! Reads states into vectors.
+//! Reads states into vectors. The rows are those of an owner that lets them be read, or shared.
 
 use godwit_vector::{Flat, PhysicalType, match_physical};
 
@@ -55,7 +55,7 @@ impl StateLayout {
     pub fn distinct_counts(&self, index: usize, rows: Rows<'_>) -> Vec<i64> {
         assert_eq!(self.kind(index), StateKind::Distinct);
         map_states(self.at(index, rows.layout()), rows, |state| {
-            // SAFETY: the state is made of registers, and the rows are pinned.
+            // SAFETY: the state is made of registers, and the rows are pinned and readable.
             let registers = unsafe { &*state.cast::<Registers>() };
             estimate(registers).round() as i64
         })
@@ -65,7 +65,7 @@ impl StateLayout {
     pub fn quantiles(&self, index: usize, rows: Rows<'_>, fractions: &[f64]) -> Vec<Option<Vec<f64>>> {
         assert_eq!(self.kind(index), StateKind::Digest);
         map_states(self.at(index, rows.layout()), rows, |state| {
-            // SAFETY: the state is a digest, and the rows are pinned.
+            // SAFETY: the state is a digest, and the rows are pinned and readable.
             let digest = unsafe { load::<Digest>(state) };
             digest.quantiles(fractions)
         })
@@ -91,12 +91,13 @@ impl StateLayout {
 }
 
 fn read_all<T: Copy>(at: usize, rows: Rows<'_>) -> Vec<T> {
-    // SAFETY: callers pass the type of the state; the rows are pinned and their states initialized.
+    // SAFETY: callers pass the type of the state; the rows are pinned and readable.
     map_states(at, rows, |state| unsafe { load(state) })
 }
 
 /// Returns `f` of the address of each row's state.
 fn map_states<R>(at: usize, rows: Rows<'_>, f: impl Fn(*const u8) -> R) -> Vec<R> {
+    rows.check_readable();
     rows.note_loads(at);
     rows.pointers().iter().map(|row| f(row.as_ptr().wrapping_add(at))).collect()
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use godwit_vector::{Heap, match_physical};
 
 use super::{StateKind, StateLayout, for_each_state, store};
+use crate::owner::Access;
 use crate::row_ptr::RowPtr;
-use crate::{RowList, Rows};
+use crate::{RowList, RowOwner, Rows};
 
 /// Ordered fixed-width values, with a smallest and a largest one. NaN is the largest float and equals itself.
 pub(super) trait Ordered: Copy {
@@ -41,7 +42,13 @@ ordered_floats!(f32, f64);
 
 impl StateLayout {
     /// Initializes the states of `rows`, which are zero, to those of empty groups.
-    pub fn initialize(&self, rows: Rows<'_>) {
+    pub fn initialize(&self, owner: &mut RowOwner, rows: Rows<'_>) {
+        owner.check(rows);
+        self.initialize_new(rows);
+    }
+
+    /// [`initialize`](Self::initialize) for rows that nobody else uses.
+    fn initialize_new(&self, rows: Rows<'_>) {
         let base = self.base(rows.layout());
         for &(kind, offset) in &self.states {
             let at = base + offset;
@@ -62,9 +69,11 @@ fn fill<T: Copy>(rows: Rows<'_>, offset: usize, value: T) {
     for_each_state(rows, offset, |_, at| unsafe { store(at, value) });
 }
 
-/// States of groups outside row pages, in sequence: those of a direct array. The owner accounts for the memory.
+/// States of groups outside row pages, in sequence: those of a direct array. Who makes it accounts for the memory.
 pub struct StateArea {
     states: Arc<StateLayout>,
+    /// That of their owner.
+    access: Access,
     memory: Arc<AreaMemory>,
     groups: usize,
 }
@@ -75,7 +84,7 @@ struct AreaMemory {
     len: usize,
 }
 
-// SAFETY: the words are accessed only through rows, whose readers and writers have to prevent races.
+// SAFETY: the words are accessed only through rows, by who borrows their owner.
 unsafe impl Send for AreaMemory {}
 // SAFETY: as above.
 unsafe impl Sync for AreaMemory {}
@@ -95,9 +104,10 @@ impl Drop for AreaMemory {
 }
 
 impl StateArea {
-    /// An area without groups.
-    pub fn new(states: &Arc<StateLayout>) -> Self {
-        Self { states: states.clone(), memory: Arc::new(AreaMemory::zeroed(0)), groups: 0 }
+    /// An area without groups, for those of an owner.
+    pub fn new(states: &Arc<StateLayout>, owner: &RowOwner) -> Self {
+        let memory = Arc::new(AreaMemory::zeroed(0));
+        Self { states: states.clone(), access: owner.access(), memory, groups: 0 }
     }
 
     /// Number of groups.
@@ -106,21 +116,24 @@ impl StateArea {
     }
 
     /// Adds empty groups until there are `groups`. Existing lists of groups are stale afterwards.
-    pub fn grow(&mut self, groups: usize) {
+    pub fn grow(&mut self, owner: &RowOwner, groups: usize) {
+        assert_eq!(owner.access(), self.access, "the area of another owner");
         let (old, words_per_group) = (self.groups, self.states.bytes() / 8);
         if groups <= old {
             return;
         }
         if groups * words_per_group > self.memory.len {
             let larger = AreaMemory::zeroed((groups * words_per_group).max(self.memory.len * 2));
-            // SAFETY: both have at least this many words, and they don't overlap.
+            // SAFETY: both have at least this many words, and they don't overlap; the owner is borrowed, so that nobody
+            // changes the old ones.
             unsafe { std::ptr::copy_nonoverlapping(self.memory.words, larger.words, old * words_per_group) };
             self.memory = Arc::new(larger);
         }
         self.groups = groups;
         let mut new = self.states.new_list();
         self.list(&(old as u32..groups as u32).collect::<Vec<_>>(), &mut new);
-        self.states.initialize(new.all());
+        // No list had them before.
+        self.states.initialize_new(new.all());
     }
 
     /// Removes all groups.
@@ -137,7 +150,7 @@ impl StateArea {
         // SAFETY: each group has its states in the memory, which the pins keep.
         let (rows, pins) = unsafe { list.parts_mut() };
         let memory: Heap = self.memory.clone();
-        pins.add_common(&memory);
+        pins.add_common(&memory, self.access);
         rows.extend(groups.iter().map(|&group| {
             assert!((group as usize) < self.groups);
             RowPtr::new(self.memory.words.wrapping_add(group as usize * words_per_group).cast::<u8>())

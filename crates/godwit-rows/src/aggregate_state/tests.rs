@@ -2,6 +2,7 @@ use godwit_vector::{Bitmap, Flat, PhysicalType, Vector};
 use proptest::prelude::*;
 
 use super::*;
+use crate::RowOwner;
 
 /// Two groups fed from two halves that are combined, against a naive computation.
 fn check(values: &[(Option<i32>, bool)], split: usize) {
@@ -21,10 +22,11 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
         StateKind::Product,
     ];
     let layout = StateLayout::new(&kinds);
-    let mut areas = [StateArea::new(&layout), StateArea::new(&layout)];
+    let mut owners = [RowOwner::new(), RowOwner::new()];
+    let mut areas = [StateArea::new(&layout, &owners[0]), StateArea::new(&layout, &owners[1])];
     let halves = [&values[..split], &values[split..]];
-    for (area, half) in areas.iter_mut().zip(halves) {
-        area.grow(2);
+    for ((area, owner), half) in areas.iter_mut().zip(&mut owners).zip(halves) {
+        area.grow(owner, 2);
         let validity = || Some(Bitmap::from_fn(half.len(), |i| half[i].0.is_some()));
         let numbers: Vec<i32> = half.iter().map(|(value, _)| value.unwrap_or(99)).collect();
         let floats = Vector::from_values(numbers.iter().map(|&v| v as f64).collect::<Vec<f64>>(), validity());
@@ -41,7 +43,7 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
                 None,
             );
             if *kind == StateKind::Comoments {
-                layout.update(index, rows, &[squares, floats.clone()]).unwrap();
+                layout.update(owner, index, rows, &[squares, floats.clone()]).unwrap();
                 continue;
             }
             let argument = match kind {
@@ -49,14 +51,15 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
                 StateKind::SumF64 | StateKind::Max(_) | StateKind::Moments | StateKind::PowerSums => &floats,
                 _ => &integers,
             };
-            layout.update(index, rows, std::slice::from_ref(argument)).unwrap();
+            layout.update(owner, index, rows, std::slice::from_ref(argument)).unwrap();
         }
     }
     let (mut rows, mut others) = (layout.new_list(), layout.new_list());
     areas[0].list(&[0, 1], &mut rows);
     areas[1].list(&[0, 1], &mut others);
-    let rows = rows.all();
-    layout.combine(rows, others.all()).unwrap();
+    let [owner, other] = &mut owners;
+    layout.combine(owner, rows.all(), other.read(others.all())).unwrap();
+    let rows = owner.read(rows.all());
     for group in 0..2 {
         let mine: Vec<i64> =
             values.iter().filter(|v| v.1 as usize == group).filter_map(|v| v.0).map(i64::from).collect();
@@ -109,15 +112,16 @@ proptest! {
 fn nan_is_the_largest_float() {
     let layout = StateLayout::new(&[StateKind::Min(PhysicalType::F64), StateKind::Max(PhysicalType::F64)]);
     for (values, min, max) in [(vec![f64::NAN, 1.0, -2.0], -2.0, f64::NAN), (vec![f64::NAN], f64::NAN, f64::NAN)] {
-        let mut area = StateArea::new(&layout);
-        area.grow(1);
+        let mut owner = RowOwner::new();
+        let mut area = StateArea::new(&layout, &owner);
+        area.grow(&owner, 1);
         let mut rows = layout.new_list();
         area.list(&vec![0; values.len()], &mut rows);
         let vector = Vector::from_values(values, None);
         for state in 0..2 {
-            layout.update(state, rows.all(), std::slice::from_ref(&vector)).unwrap();
+            layout.update(&mut owner, state, rows.all(), std::slice::from_ref(&vector)).unwrap();
         }
-        let read = |state| layout.extremes(state, rows.slice(0..1)).values::<f64>()[0];
+        let read = |state| layout.extremes(state, owner.read(rows.slice(0..1))).values::<f64>()[0];
         assert_eq!((read(0).to_bits(), read(1).to_bits()), (f64::to_bits(min), f64::to_bits(max)));
     }
 }
@@ -125,10 +129,11 @@ fn nan_is_the_largest_float() {
 #[test]
 fn wide_sums_are_checked() {
     let layout = StateLayout::new(&[StateKind::SumI128]);
-    let mut area = StateArea::new(&layout);
-    area.grow(1);
+    let mut owner = RowOwner::new();
+    let mut area = StateArea::new(&layout, &owner);
+    area.grow(&owner, 1);
     let mut rows = layout.new_list();
     area.list(&[0, 0], &mut rows);
     let vector = Vector::flat(Flat::I128(vec![i128::MAX, 1].into()), None);
-    assert!(layout.update(0, rows.all(), std::slice::from_ref(&vector)).is_err());
+    assert!(layout.update(&mut owner, 0, rows.all(), std::slice::from_ref(&vector)).is_err());
 }

@@ -1,4 +1,5 @@
-//! Updates states from vectors of arguments: one typed loop per state.
+//! Updates states from vectors of arguments: one typed loop per state. The functions of [`StateLayout`] check that the
+//! rows are those of an owner that is borrowed mutably; all others rely on it.
 
 use std::borrow::Cow;
 
@@ -9,12 +10,13 @@ use godwit_vector::{Bitmap, Flat, Vector, match_flat, match_physical};
 use super::distinct::{Registers, add_hash};
 use super::states::Ordered;
 use super::{Comoments, Digest, Moments, PowerSums, StateKind, StateLayout, borrow, for_each_state, load, store};
-use crate::Rows;
+use crate::{RowOwner, Rows};
 
 impl StateLayout {
     /// Adds row `i` of the arguments to state `index` of row `i`. Rows with a NULL are left out; a count without an
     /// argument counts every row.
-    pub fn update(&self, index: usize, rows: Rows<'_>, arguments: &[Vector]) -> Result<()> {
+    pub fn update(&self, owner: &mut RowOwner, index: usize, rows: Rows<'_>, arguments: &[Vector]) -> Result<()> {
+        owner.check(rows);
         let (kind, at) = (self.kind(index), self.at(index, rows.layout()));
         assert!(arguments.iter().all(|argument| argument.len() == rows.len()));
         let argument = match arguments {
@@ -65,7 +67,8 @@ impl StateLayout {
     }
 
     /// Adds `amounts[i]` to the count or integer sum `index` of row `i`: totals accumulated elsewhere.
-    pub fn add(&self, index: usize, rows: Rows<'_>, amounts: &[i64]) {
+    pub fn add(&self, owner: &mut RowOwner, index: usize, rows: Rows<'_>, amounts: &[i64]) {
+        owner.check(rows);
         assert_eq!(rows.len(), amounts.len());
         let at = self.at(index, rows.layout());
         match self.kind(index) {
@@ -78,9 +81,10 @@ impl StateLayout {
     }
 
     /// Sets the ordinal of row `i` to `first + i`.
-    pub fn number(&self, index: usize, rows: Rows<'_>, first: u64) {
+    pub fn number(&self, owner: &mut RowOwner, index: usize, rows: Rows<'_>, first: u64) {
+        owner.check(rows);
         assert_eq!(self.kind(index), StateKind::Ordinal);
-        // SAFETY: an ordinal is a u64; the caller owns the pinned rows.
+        // SAFETY: an ordinal is a u64; the rows are pinned, and their owner is borrowed mutably.
         for_each_state(rows, self.at(index, rows.layout()), |i, at| unsafe { store(at, first + i as u64) });
     }
 }
@@ -128,7 +132,7 @@ fn for_each_valid(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: i
 #[inline(always)]
 fn modify<T: Copy>(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, T) -> T) {
     if let Some(state) = only_state(rows, at) {
-        // SAFETY: callers pass the type of the state; states of the caller's rows are initialized.
+        // SAFETY: callers pass the type of the state; the rows are pinned, and nobody else uses them.
         let mut value = unsafe { load::<T>(state) };
         for i in 0..rows.len() {
             if validity.is_none_or(|validity| validity.get(i)) {
@@ -240,7 +244,7 @@ fn distinct(rows: Rows<'_>, at: usize, values: &Vector) {
     let mut hashes = Vec::new();
     hash_values(values, &mut hashes);
     let validity = values.validity().map(|validity| &**validity);
-    // SAFETY: the state is made of registers; states begin at multiples of 8 bytes, and the caller owns the rows.
+    // SAFETY: the state is made of registers; states begin at multiples of 8 bytes, and nobody else uses the rows.
     for_each_valid(rows, at, validity, |i, state| unsafe { add_hash(borrow::<Registers>(state), hashes[i]) });
 }
 
@@ -252,7 +256,7 @@ fn digest(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>) {
         _s => unreachable!("strings have no digest"),
         _a => unreachable!("nor lists")
     );
-    // SAFETY: the state is a digest; states begin at multiples of 8 bytes, and the caller owns the rows.
+    // SAFETY: the state is a digest; states begin at multiples of 8 bytes, and nobody else uses the rows.
     for_each_valid(rows, at, validity, |i, state| unsafe { borrow::<Digest>(state).add(values[i]) });
 }
 
