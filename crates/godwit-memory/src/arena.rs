@@ -24,7 +24,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::config::{ARENA_BYTES, HUGE_PAGE_BYTES, PAGE_BYTES};
 use crate::huge_pages::HugePages;
-use crate::system_memory::{advise_huge, map, release_to_system, unmap};
+use crate::system_memory::{advise_huge, map, release_to_system, take_back, unmap};
 
 const BLOCK_FRAMES: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
 const BLOCKS: usize = ARENA_BYTES / HUGE_PAGE_BYTES;
@@ -109,7 +109,10 @@ impl Arena {
         let block = (0..BLOCKS).find(|&block| self.absent & block_mask(block) != 0 && self.is_holed(block))?;
         let frame = (self.absent & block_mask(block)).trailing_zeros() as usize;
         self.absent &= !(1 << frame);
-        Some(self.frame_at(frame))
+        let start = self.frame_at(frame);
+        // SAFETY: the frame is mapped, and nobody uses it yet.
+        unsafe { take_back(start, PAGE_BYTES) };
+        Some(start)
     }
 
     fn is_holed(&self, block: usize) -> bool {
@@ -127,9 +130,11 @@ impl Arena {
     /// Makes a block idle that was taken out.
     fn add_idle_block(&mut self, block: usize, is_small: bool) {
         self.idle |= block_mask(block);
+        let start = self.frame_at(block * BLOCK_FRAMES);
+        // SAFETY: the block is mapped, and isn't in use.
+        unsafe { take_back(start, HUGE_PAGE_BYTES) };
         if is_small {
             self.small_blocks |= 1 << block;
-            let start = self.frame_at(block * BLOCK_FRAMES);
             // SAFETY: the block is mapped, and isn't in use. With one small page present, further faults in it stay
             // small.
             unsafe {

@@ -6,7 +6,7 @@ use godwit_common::{Error, Result, format_bytes};
 
 use crate::config::{ARENA_BYTES, HUGE_PAGE_BYTES};
 
-pub(crate) use platform::{advise_huge, release_to_system, thread_time, unmap};
+pub(crate) use platform::{advise_huge, release_to_system, take_back, thread_time, unmap};
 
 /// Zeroed memory, aligned to the size of an arena if it is one, or of a huge page if it is at least that large.
 pub(crate) fn map(bytes: usize) -> Result<NonNull<u8>> {
@@ -94,6 +94,12 @@ mod platform {
         let _ = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
     }
 
+    /// Takes memory back that was released: the system fills it with zeros when it is touched.
+    ///
+    /// # Safety
+    /// As for [`release_to_system`].
+    pub(crate) unsafe fn take_back(_start: NonNull<u8>, _bytes: usize) {}
+
     /// Advises the kernel to use huge pages for a range, or not to. A kernel without them may refuse.
     ///
     /// # Safety
@@ -137,11 +143,16 @@ mod platform {
         unsafe { dealloc(start.as_ptr(), layout) };
     }
 
-    /// Reading the memory after this would be a bug, which Miri then finds.
+    /// Reading the memory before it is taken back would be a bug, which Miri then finds.
     pub(crate) unsafe fn release_to_system(start: NonNull<u8>, bytes: usize) {
         let nothing = Box::<[u8]>::new_uninit_slice(bytes);
         // SAFETY: the caller's promise; a new box lies elsewhere.
         unsafe { start.as_ptr().copy_from_nonoverlapping(nothing.as_ptr().cast(), bytes) };
+    }
+
+    pub(crate) unsafe fn take_back(start: NonNull<u8>, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { start.as_ptr().write_bytes(0, bytes) };
     }
 
     pub(crate) unsafe fn advise_huge(_start: NonNull<u8>, _bytes: usize, _huge: bool) {}
