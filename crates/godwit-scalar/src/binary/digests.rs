@@ -7,6 +7,7 @@ use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::SqlType;
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{PhysicalType, Vector, nested_to_bytes};
+use md5::digest::Output;
 use md5::{Digest, Md5};
 use sha1::Sha1;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
@@ -15,7 +16,7 @@ use super::hex;
 use crate::function::{Category, Form, Function, function};
 use crate::kernel::{Kernel, Work};
 use crate::list::types::settled_as_text;
-use crate::rows::{Blob, Text, scalar, text};
+use crate::rows::{Blob, Text, Writer, scalar, text};
 
 pub(super) fn functions() -> Vec<Function> {
     let digest = of_algorithm();
@@ -62,12 +63,19 @@ fn of_bytes<D: Digest + 'static>(
     description: &'static str,
     of_blob: DigestOfBlob,
 ) -> Function {
-    let digits = text::<(Blob,), Text, _>(|(bytes,), out| hex::write(&D::digest(bytes), hex::LOWER, out));
+    let digits = text::<(Blob,), Text, _>(|(bytes,), out| {
+        let digest = digest_of::<D>(bytes, out)?;
+        hex::write(&digest, hex::LOWER, out)
+    });
     // Digests are short: there is always room for them.
     let digits = Form { may_fail: false, ..digits };
     let bytes = match of_blob {
         DigestOfBlob::Digits => digits.clone(),
-        DigestOfBlob::Bytes => text::<(Blob,), Blob, _>(|(bytes,), out| out.push_bytes(&D::digest(bytes))),
+        DigestOfBlob::Bytes => text::<(Blob,), Blob, _>(|(bytes,), out| {
+            let digest = digest_of::<D>(bytes, out)?;
+            out.push_bytes(&digest);
+            Ok(())
+        }),
     };
     function(Category::Binary, names, description)
         .form(digits.with_types([SqlType::Varchar], SqlType::Varchar))
@@ -76,22 +84,34 @@ fn of_bytes<D: Digest + 'static>(
 
 fn of_algorithm() -> Form {
     text::<(Blob, Text), Blob, _>(|(bytes, algorithm), out| {
-        let is = |known: &str| algorithm.eq_ignore_ascii_case(known);
-        match () {
-            () if is("md5") => out.push_bytes(&Md5::digest(bytes)),
-            () if is("sha1") => out.push_bytes(&Sha1::digest(bytes)),
-            () if is("sha224") => out.push_bytes(&Sha224::digest(bytes)),
-            () if is("sha256") => out.push_bytes(&Sha256::digest(bytes)),
-            () if is("sha384") => out.push_bytes(&Sha384::digest(bytes)),
-            () if is("sha512") => out.push_bytes(&Sha512::digest(bytes)),
-            () => {
+        let digest = match algorithm.to_ascii_lowercase().as_str() {
+            "md5" => digest_of::<Md5>(bytes, out)?.to_vec(),
+            "sha1" => digest_of::<Sha1>(bytes, out)?.to_vec(),
+            "sha224" => digest_of::<Sha224>(bytes, out)?.to_vec(),
+            "sha256" => digest_of::<Sha256>(bytes, out)?.to_vec(),
+            "sha384" => digest_of::<Sha384>(bytes, out)?.to_vec(),
+            "sha512" => digest_of::<Sha512>(bytes, out)?.to_vec(),
+            _ => {
                 return Err(Error::user(format!("'{algorithm}' is no known digest"))
                     .with_code(SqlState::INVALID_PARAMETER_VALUE)
                     .with_hint("digests are md5, sha1, sha224, sha256, sha384 and sha512"));
             }
-        }
+        };
+        out.push_bytes(&digest);
         Ok(())
     })
+}
+
+/// Bytes between two checks for cancellation: 5 ms of the slowest digest.
+const CHECK_BYTES: usize = 1 << 20;
+
+fn digest_of<D: Digest>(bytes: &[u8], out: &Writer<'_>) -> Result<Output<D>> {
+    let mut digest = D::new();
+    for piece in bytes.chunks(CHECK_BYTES) {
+        digest.update(piece);
+        out.check()?;
+    }
+    Ok(digest.finalize())
 }
 
 fn checksum() -> Function {

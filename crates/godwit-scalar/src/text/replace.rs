@@ -84,6 +84,9 @@ fn translation() -> Form {
     Form::strict(vec![SqlType::Varchar; 3], SqlType::Varchar, false, false, Arc::new(Translate))
 }
 
+/// Bytes between two checks for cancellation, a fraction of a millisecond.
+const CHECK_BYTES: usize = 64 << 10;
+
 /// `translate(text, from, to)`. The mapping is computed once for consecutive rows with the same sets.
 struct Translate;
 
@@ -100,7 +103,13 @@ impl Kernel for Translate {
                     sets = (from.bytes(row), to.bytes(row));
                     changes = Changes::new(from.text(row), to.text(row));
                 }
-                changes.write(texts.text(row), &mut writer);
+                let mut rest = texts.text(row);
+                while !rest.is_empty() {
+                    let (piece, behind) = rest.split_at(rest.floor_char_boundary(CHECK_BYTES));
+                    changes.write(piece, &mut writer);
+                    writer.check_written()?;
+                    rest = behind;
+                }
             }
             writer.end_row()
         })?;
@@ -141,7 +150,9 @@ impl Changes {
     fn write(&self, text: &str, out: &mut Writer<'_>) {
         if self.keeps_ascii && text.is_ascii() {
             out.push_str(text);
-            for byte in out.row_mut() {
+            let row = out.row_mut();
+            let before = row.len().saturating_sub(text.len());
+            for byte in &mut row[before..] {
                 *byte = self.ascii[usize::from(*byte)].map_or(*byte, |new| new as u8);
             }
             return;
@@ -163,6 +174,14 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::testing::{error_of, shown};
+
+    #[test]
+    fn long_texts_are_translated_piece_by_piece() {
+        let text = |piece: &str| format!("'{}'", piece.repeat(50_000));
+        let translated = |piece, from, to| shown("translate", &[&text(piece), from, to]);
+        assert_eq!(format!("'{}'", translated("ab", "'ab'", "'ba'")), text("ba"));
+        assert_eq!(format!("'{}'", translated("aéb", "'aé'", "'é'")), text("éb"));
+    }
 
     #[test]
     fn parts_are_replaced() {
