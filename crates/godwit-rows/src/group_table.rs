@@ -47,8 +47,8 @@ pub struct GroupTable {
     groups: usize,
     /// The pins of the rows in `entries`.
     pins: Pins,
-    /// The pins were released, so the rows may be gone.
-    is_released: bool,
+    /// The pins were released, so that rows may be gone; or there are entries without rows.
+    must_be_cleared: bool,
     reservation: Reservation,
     /// The object of the entries in heat and memory traces.
     object: Option<Arc<Object>>,
@@ -85,7 +85,7 @@ impl GroupTable {
             entries: Vec::new(),
             groups: 0,
             pins: Pins::default(),
-            is_released: false,
+            must_be_cleared: false,
             reservation: manager.reserve(0, MemoryTag::HashTable)?,
             object: manager.object_of(MemoryTag::HashTable),
             scratch: Some(scratch),
@@ -109,12 +109,12 @@ impl GroupTable {
         self.entries.fill(0);
         self.groups = 0;
         self.release();
-        self.is_released = false;
+        self.must_be_cleared = false;
     }
 
     /// Releases the pins. The table must be cleared or reset before any other use.
     pub fn release(&mut self) {
-        self.is_released = true;
+        self.must_be_cleared = true;
         self.pins.clear();
     }
 
@@ -128,12 +128,12 @@ impl GroupTable {
             self.entries.truncate(entries);
             self.entries.shrink_to(entries);
             self.entries.fill(0);
-            self.is_released = false;
+            self.must_be_cleared = false;
             return self.reservation.resize(entries * size_of::<u64>());
         }
         self.forget_traced();
         self.entries = Vec::new();
-        self.is_released = false;
+        self.must_be_cleared = false;
         self.reservation.resize(entries * size_of::<u64>())?;
         self.entries = vec![0; entries];
         self.declare_traced();
@@ -159,7 +159,7 @@ impl GroupTable {
     /// Makes room for `entries`, rounded up to a power of two and at least the current number; keeps the groups.
     pub fn grow(&mut self, entries: usize) -> Result<()> {
         let entries = entries.next_power_of_two();
-        assert!(!self.is_released && (self.entries.len()..=1 << 32).contains(&entries));
+        assert!(!self.must_be_cleared && (self.entries.len()..=1 << 32).contains(&entries));
         self.reservation.resize((self.entries.len() + entries) * size_of::<u64>())?;
         self.forget_traced();
         let old = std::mem::replace(&mut self.entries, vec![0; entries]);
@@ -239,7 +239,7 @@ impl GroupTable {
         rows: &mut RowList,
         find: impl FnOnce(&mut Self, &mut Scratch, &mut [RowPtr]) -> Result<()>,
     ) -> Result<()> {
-        assert!(!self.is_released, "the table was cleared after its pins were let go");
+        assert!(!self.must_be_cleared, "the table was cleared since it was released, or since a lookup panicked");
         assert!(Arc::ptr_eq(rows.all().layout(), &self.layout), "a list of rows of this layout");
         if let Some(object) = &self.object {
             object.note_lookup(hashes.len(), size_of_val(hashes) as u64);
@@ -420,10 +420,16 @@ impl GroupTable {
             return Ok(());
         }
         founded.clear();
-        found(owner, founders, founded)?;
-        assert_eq!(founded.len(), founders.len(), "a row for each");
-        owner.check(founded.all());
-        self.pins.add(founded.all().pins());
+        // If this panics, entries are left that were claimed and have no rows.
+        self.must_be_cleared = true;
+        let made = found(owner, founders, founded);
+        if made.is_ok() {
+            assert_eq!(founded.len(), founders.len(), "a row for each");
+            owner.check(founded.all());
+            self.pins.add(founded.all().pins());
+        }
+        self.must_be_cleared = false;
+        made?;
         for (&i, &row) in founders.iter().zip(founded.all().pointers()) {
             debug_assert!(row.address() & !ADDRESS_MASK == 0);
             self.entries[slots[i as usize] as usize] = hashes[i as usize] & !ADDRESS_MASK | row.address();

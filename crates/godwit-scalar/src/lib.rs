@@ -40,4 +40,4 @@ pub use function::{Category, Form, Forms, Function};
 pub use kernel::{Bounded, Kernel, Lease, TEXT_BYTES_MAX, Work};
 pub use library::{functions, is_known};
 pub use room::Room;
-pub use text::nested_as_text;
+pub use text::long_as_text;

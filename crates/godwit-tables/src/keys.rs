@@ -191,10 +191,17 @@ impl TableVersion {
     }
 
     /// The windows of a row group that may have a row with this hash in columns that [`Self::looked_up`] returned.
-    pub(crate) fn windows_of(&self, group: usize, columns: &[usize], hash: u64) -> Result<WindowSet> {
+    /// Builds an index if that is due and more may be built.
+    pub(crate) fn windows_of(
+        &self,
+        group: usize,
+        columns: &[usize],
+        hash: u64,
+        builds_left: &mut usize,
+    ) -> Result<WindowSet> {
         let RowGroup { key_indexes, rows, .. } = &*self.main().groups[group];
         let visit = |add: &mut dyn FnMut(&[u64])| self.visit_hashes(group, columns, add);
-        key_indexes.windows_of_scan(columns, *rows as usize, hash, self.memory(), visit)
+        key_indexes.windows_of_scan(columns, *rows as usize, hash, builds_left, self.memory(), visit)
     }
 
     fn find_in_delta(&self, columns: &[usize], search: &mut Search<'_>, delta_rows: Range<usize>) -> Result<()> {

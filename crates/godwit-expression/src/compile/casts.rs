@@ -2,7 +2,7 @@
 //!
 //! Between numbers they are free where the proven range fits the new type. Checks are done by kernels, one comparison
 //! per value; TRY_CAST turns values that fail them into NULL. Text is read and written by `godwit-types`. Nested values
-//! are cast row by row.
+//! are cast row by row, and written as texts part by part.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use godwit_vector::{ColumnType, Native, PhysicalType, StrColumn, ValueRange, Vec
 
 use super::checked::Checked;
 use super::labels;
-use super::nested_casts::{self, CAST_PART_BYTES, Counted, READ_PART_BYTES};
+use super::nested_casts::{self, Counted};
 use super::rows::RowFunction;
 use super::types::{exact_limit, is_held_as_text};
 use super::values::text_at;
@@ -64,7 +64,9 @@ pub(super) fn compile(
         (_, SqlType::Time) if from.is_timestamp() => cast.time_of_day(argument),
         (_, SqlType::Varchar) if is_held_as_text(from) => Ok(argument),
         (SqlType::Enum(definition), SqlType::Varchar) => labels::as_text(argument, definition),
-        (_, SqlType::Varchar) if from.is_nested() => nested_casts::written(argument, from, work),
+        (_, SqlType::Varchar) if from.is_nested() || *from == SqlType::Blob => {
+            nested_casts::written(argument, from, work)
+        }
         (_, SqlType::Varchar) => cast.written(argument),
         (SqlType::Varchar, SqlType::Enum(definition)) => labels::of_text(argument, to, definition, lenient),
         (SqlType::Varchar, _) => cast.read(argument, work),
@@ -265,7 +267,7 @@ impl Cast<'_> {
         let output = column_type(self.to, argument.output().nullable || self.lenient)?;
         let kernel = Read { to: self.to.clone(), integers: self.to.integer_range(), is_lenient: self.lenient };
         Ok(match self.to.is_nested() {
-            true => Expression::strict(Counted::new(kernel, READ_PART_BYTES, work), vec![argument], output),
+            true => Expression::strict(Counted::new(kernel, &SqlType::Varchar, self.to, work), vec![argument], output),
             false => Expression::strict(kernel, vec![argument], output),
         })
     }
@@ -290,7 +292,11 @@ impl Cast<'_> {
             return function.call(vec![(argument, from)], nullable);
         }
         let output = column_type(self.to, nullable)?;
-        Ok(Expression::strict(Counted::new(function.kernel(vec![from]), CAST_PART_BYTES, work), vec![argument], output))
+        Ok(Expression::strict(
+            Counted::new(function.kernel(vec![from]), self.from, self.to, work),
+            vec![argument],
+            output,
+        ))
     }
 }
 

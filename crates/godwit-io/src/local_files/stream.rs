@@ -9,13 +9,14 @@ use std::sync::{Mutex, MutexGuard};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::check_interrupt;
 
 /// Time after which a wait asks whether the statement should stop.
 const CHECK_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// A stream being read, by only one reader in this process. Waits for its writer end when the statement has to stop.
+/// A stream being read, by only one reader in this process. Waiting for its writer ends when the statement has to stop.
 pub(super) struct Stream {
     file: File,
     _claim: Claim,
@@ -35,13 +36,15 @@ impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             // Without the wait, a pipe that has no writer yet would be at its end.
-            while poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&CHECK_PAUSE))? == 0 {
-                check_interrupt()?;
+            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&CHECK_PAUSE)) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => match self.file.read(buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    read => return read,
+                },
+                Err(error) => return Err(error.into()),
             }
-            match self.file.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return read,
-            }
+            check_interrupt()?;
         }
     }
 }

@@ -103,8 +103,9 @@ impl Groups {
         let mask = (count * 2).next_power_of_two() - 1;
         if mask >= self.table.capacity() {
             *self = Self::default();
-            self._lease = scratch((mask + 1 + count) * size_of::<u32>(), work)?;
-            self.firsts.reserve_exact(count);
+            let items = mask.div_ceil(2);
+            self._lease = scratch((mask + 1 + items) * size_of::<u32>(), work)?;
+            self.firsts.reserve_exact(items);
         }
         self.table.clear();
         self.table.resize(mask + 1, FREE);

@@ -22,7 +22,7 @@ mod trim;
 mod unicode;
 
 pub(crate) use self::concat::are_lists;
-pub use self::nested::nested_as_text;
+pub use self::nested::long_as_text;
 use crate::function::Function;
 
 pub(crate) fn functions() -> Vec<Function> {

@@ -1,4 +1,4 @@
-//! Lists, structs and maps as texts.
+//! Lists, structs, maps and BLOBs as texts: values that may be long.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use godwit_vector::{Flat, Vector};
 use crate::kernel::{Kernel, Work};
 use crate::rows::{Pieces, for_each_row, valid_rows, with_nulls};
 
-/// Returns the kernel that casts nested values of a type to VARCHAR.
-pub fn nested_as_text(ty: SqlType) -> Arc<dyn Kernel> {
+/// Returns the kernel that casts values of a type, nested ones or BLOBs, to VARCHAR.
+pub fn long_as_text(ty: SqlType) -> Arc<dyn Kernel> {
     Arc::new(Written { ty })
 }
 
@@ -50,7 +50,7 @@ mod tests {
         let list = |count: usize| Value::List((0..count).map(|_| Value::text(&*text)).collect());
         let cast = |count: usize, work: &Bounded| {
             let vector = vector_of_values(&[list(count)], &ty).unwrap();
-            nested_as_text(ty.clone()).evaluate(&[vector], 1, work)
+            long_as_text(ty.clone()).evaluate(&[vector], 1, work)
         };
         let work = Bounded::new(4 << 20);
         let written = cast(10, &work).unwrap();

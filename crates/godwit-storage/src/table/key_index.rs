@@ -4,9 +4,10 @@
 //!   hash ─ upper half ─▶ bucket ─ starts ─▶ entries: │ 26 bits of the mixed hash, window │ …
 //! ```
 //!
-//! There is an entry for each row, and a bucket for every four. One absent hash in sixteen million passes. An index is
-//! built when keys are looked up, and kept as a cached page: when memory is short it is dropped, and rebuilt for the next
-//! lookup. So a key costs nothing when rows are written, and little memory when it is checked.
+//! There is a bucket for every four rows, and an entry for each hash in each window that has it: at most 64 for a value
+//! that is everywhere. One absent hash in sixteen million passes. An index is built when keys are looked up, and kept as a
+//! cached page: when memory is short it is dropped, and rebuilt for the next lookup. So a key costs nothing when rows are
+//! written, and little memory when it is checked.
 
 use godwit_common::{MemoryTag, Result};
 use godwit_encoding::ROW_GROUP_ROWS;
@@ -87,12 +88,13 @@ impl KeyIndexes {
     }
 
     /// [`windows`](Self::windows) of one hash for scans, which can search the values themselves: an index is built for
-    /// them only after several have asked.
+    /// them only after several have asked, and if this one may build more, which is then counted.
     pub fn windows_of_scan(
         &self,
         columns: &[usize],
         rows: usize,
         hash: u64,
+        builds_left: &mut usize,
         memory: &BufferManager,
         visit: impl FnOnce(&mut dyn FnMut(&[u64])) -> Result<()>,
     ) -> Result<WindowSet> {
@@ -103,11 +105,12 @@ impl KeyIndexes {
             let mut indexes = self.0.lock();
             let index = Self::index(&mut indexes, columns);
             index.scans += 1;
-            if index.scans <= SCANS_BEFORE_BUILT {
+            if index.scans <= SCANS_BEFORE_BUILT || *builds_left == 0 {
                 return Ok(WindowSet::ALL);
             }
             index.scans = 0;
         }
+        *builds_left -= 1;
         let page = self.pinned(columns, rows, memory, visit)?;
         Ok(page.map_or(WindowSet::ALL, |page| windows_of(page.as_slice(), rows, hash)))
     }
@@ -185,6 +188,27 @@ fn fill(index: &mut [u8], hashes: &[u64]) {
         set_word(starts, bucket, at);
         set_word(entries, at as usize, tag(hash) | (row / WINDOW_ROWS) as u32);
     }
+    keep_distinct(starts, entries, buckets);
+}
+
+/// Leaves one of equal entries, which rows of one window with the same hash have.
+fn keep_distinct(starts: &mut [u8], entries: &mut [u8], buckets: usize) {
+    let mut of_bucket = Vec::new();
+    let (mut begin, mut kept) = (0, 0);
+    for bucket in 0..buckets {
+        let end = word(starts, bucket + 1);
+        of_bucket.clear();
+        of_bucket.extend((begin..end).map(|at| word(entries, at as usize)));
+        of_bucket.sort_unstable();
+        of_bucket.dedup();
+        set_word(starts, bucket, kept);
+        for &entry in &of_bucket {
+            set_word(entries, kept as usize, entry);
+            kept += 1;
+        }
+        begin = end;
+    }
+    set_word(starts, buckets, kept);
 }
 
 fn windows_of(index: &[u8], rows: usize, hash: u64) -> WindowSet {
@@ -253,13 +277,16 @@ mod tests {
         let memory = BufferManager::new(BufferConfig::new(64 << 20)).unwrap();
         let rows = 10 * WINDOW_ROWS + 5;
         // One key in every other window.
-        let keys = (0..rows).map(|row| (row / WINDOW_ROWS % 2) as i64);
+        let hashes: Vec<u64> = (0..rows).map(|row| hash_integer((row / WINDOW_ROWS % 2) as i64)).collect();
+        let mut index = vec![0; (buckets(rows) + 1 + rows) * WORD_BYTES];
+        fill(&mut index, &hashes);
+        assert_eq!(word(&index, buckets(rows)), 11, "an entry for each window");
         let visit = |add: &mut dyn FnMut(&[u64])| {
-            add_all(keys, add);
+            hashes.chunks(WINDOW_ROWS).for_each(add);
             Ok(())
         };
-        let hashes = [0, 1, 2].map(hash_integer);
-        let found = KeyIndexes::default().windows(&[0], rows, &hashes, &memory, visit).unwrap();
+        let found = [0, 1, 2].map(hash_integer);
+        let found = KeyIndexes::default().windows(&[0], rows, &found, &memory, visit).unwrap();
         assert_eq!(found, [WindowSet(0b101_0101_0101), WindowSet(0b010_1010_1010), WindowSet::EMPTY]);
     }
 
@@ -268,20 +295,23 @@ mod tests {
         let memory = BufferManager::new(BufferConfig::new(64 << 20)).unwrap();
         let indexes = KeyIndexes::default();
         let mut calls = 0;
-        let mut windows = |key: i64| {
+        let mut windows = |key: i64, builds_left: &mut usize| {
             let visit = |add: &mut dyn FnMut(&[u64])| {
                 calls += 1;
                 add_all(0..1000, add);
                 Ok(())
             };
-            (indexes.windows_of_scan(&[0], 1000, hash_integer(key), &memory, visit).unwrap(), calls)
+            (indexes.windows_of_scan(&[0], 1000, hash_integer(key), builds_left, &memory, visit).unwrap(), calls)
         };
         for _ in 0..SCANS_BEFORE_BUILT {
-            assert_eq!(windows(5000), (WindowSet::ALL, 0));
+            assert_eq!(windows(5000, &mut 1), (WindowSet::ALL, 0));
         }
-        assert_eq!(windows(5000), (WindowSet::EMPTY, 1));
-        assert_eq!(windows(999), (WindowSet(1), 1));
-        assert_eq!(windows(1000), (WindowSet::EMPTY, 1));
+        assert_eq!(windows(5000, &mut 0), (WindowSet::ALL, 0));
+        let mut builds_left = 1;
+        assert_eq!(windows(5000, &mut builds_left), (WindowSet::EMPTY, 1));
+        assert_eq!(builds_left, 0);
+        assert_eq!(windows(999, &mut 0), (WindowSet(1), 1));
+        assert_eq!(windows(1000, &mut 0), (WindowSet::EMPTY, 1));
     }
 
     #[test]

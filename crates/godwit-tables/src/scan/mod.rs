@@ -75,7 +75,7 @@ impl Readable for TableVersion {
         if plan.rows_of_main() > SEARCHED_ROWS_MAX {
             let values: Vec<_> = task.stages.iter().filter_map(|it| packed::single_value(it, row_type)).collect();
             if let Some((columns, hash)) = self.looked_up(&values) {
-                plan.look_up(self, &columns, hash)?;
+                plan.look_up(self, &columns, hash, query)?;
             }
         }
         let rows_left = plan.rows - plan.rows_pruned;

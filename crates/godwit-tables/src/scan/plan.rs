@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
+use godwit_pipeline::QueryContext;
 use godwit_pipeline::scan_filter::{Bounds, Condition, Conjunct, Pruning, refuted};
 use godwit_storage::table::{RowGroup, WINDOW_ROWS, WindowSet};
 use godwit_types::Value;
@@ -19,6 +20,9 @@ use crate::version::TableVersion;
 
 /// Rows of a morsel: half a row group, so that two workers finish together.
 const MORSEL_ROWS: usize = 65_536;
+
+/// Maximum number of indexes that a scan builds, each in one to two milliseconds.
+const INDEXES_BUILT_MAX: usize = 4;
 
 /// Bounds of windows are asked for if at most this many row groups are left: in more, the wanted values are likely to be
 /// everywhere. One thread reads them while the scan is planned, which takes one to two milliseconds for four.
@@ -91,7 +95,7 @@ pub(super) struct ScanPlan {
     /// Those of the main part, in ascending order.
     pieces: Vec<Piece>,
     pub groups_pruned: usize,
-    /// Rows of the table, but for row groups whose rows are all deleted.
+    /// Rows of the table, except row groups whose rows are all deleted.
     pub rows: u64,
     pub rows_pruned: u64,
 }
@@ -138,6 +142,7 @@ impl ScanPlan {
             let Some(segment) = version.main().groups[piece.group].segments.get(column) else { continue };
             if let Some(ranges) = segment.window_ranges(memory)? {
                 let within = ranges.rows_within(piece.rows.clone(), wanted);
+                self.groups_pruned += usize::from(within.is_empty());
                 self.rows_pruned += (piece.rows.len() - within.len()) as u64;
                 piece.rows = within;
             }
@@ -148,9 +153,17 @@ impl ScanPlan {
 
     /// Leaves the windows in which some row may have this hash in columns that are [looked
     /// up](TableVersion::looked_up).
-    pub(super) fn look_up(&mut self, version: &TableVersion, columns: &[usize], hash: u64) -> Result<()> {
+    pub(super) fn look_up(
+        &mut self,
+        version: &TableVersion,
+        columns: &[usize],
+        hash: u64,
+        query: &QueryContext,
+    ) -> Result<()> {
+        let mut builds_left = INDEXES_BUILT_MAX;
         for Piece { group, rows } in std::mem::take(&mut self.pieces) {
-            let windows = version.windows_of(group, columns, hash)?;
+            query.cancel.check()?;
+            let windows = version.windows_of(group, columns, hash, &mut builds_left)?;
             self.groups_pruned += usize::from(windows.is_empty());
             self.rows_pruned += rows.len() as u64;
             if !windows.is_empty() {
@@ -168,14 +181,13 @@ impl ScanPlan {
         let mut morsels = Vec::new();
         for Piece { group: number, rows } in std::mem::take(&mut self.pieces) {
             let group = &criteria.version.main().groups[number];
-            let is_whole = rows.end <= MORSEL_ROWS;
             for start in (0..rows.end).step_by(MORSEL_ROWS) {
                 let rows = rows.start.max(start)..rows.end.min(start + MORSEL_ROWS);
                 if rows.is_empty() {
                     continue;
                 }
                 // Parts have bounds of their own.
-                if !is_whole && criteria.refute(group, &rows) {
+                if rows.len() < group.rows as usize && criteria.refute(group, &rows) {
                     self.rows_pruned += rows.len() as u64;
                 } else {
                     morsels.push(Morsel::Main(group.clone(), number as Place, rows));

@@ -1,7 +1,7 @@
 //! Writes the rows of vectors as text and as JSON.
 //!
-//! Nested values and long texts are written part by part, so that whoever takes the text can count it as it grows, and
-//! needn't have it twice ([`TextSink`]).
+//! Nested values, long texts and BLOBs are written part by part, so that whoever takes the text can count it as it grows,
+//! and needn't have it twice ([`TextSink`]). Keys of JSON objects are short, and written as a whole.
 
 use godwit_common::Result;
 use godwit_types::{
@@ -46,7 +46,10 @@ impl Reader<'_> {
     pub fn write_text<S: TextSink>(&self, row: usize, out: &mut S) -> Result<bool> {
         let Some(row) = self.place(row) else { return Ok(false) };
         match &self.values {
-            Values::Flat(flat) if is_own_text(self.ty) => out.text().push_str(text_at(flat, row)?),
+            Values::Flat(flat) if is_own_text(self.ty) => {
+                write_pieces(text_at(flat, row)?, out, |out, piece| out.push_str(piece))?;
+            }
+            Values::Flat(flat) if *self.ty == SqlType::Blob => write_blob(flat.strings().get(row), "\\x", out)?,
             Values::Flat(_) | Values::Intervals(_) => write_value(out.text(), &self.value_in(row)?, self.ty),
             Values::Lists(..) | Values::Structs(_) | Values::Maps(..) => self.write_nested(row, out)?,
         }
@@ -92,6 +95,7 @@ impl Reader<'_> {
                 write_pieces(text, out, write_escaped)?;
                 out.text().push('\'');
             }
+            Values::Flat(flat) if *self.ty == SqlType::Blob => write_blob(flat.strings().get(row), "\\x", out)?,
             Values::Flat(_) | Values::Intervals(_) => write_part(out.text(), &self.value_in(row)?, self.ty),
             Values::Lists(..) | Values::Structs(_) | Values::Maps(..) => self.write_nested(row, out)?,
         }
@@ -114,6 +118,10 @@ impl Reader<'_> {
             Values::Flat(flat) if is_own_text(self.ty) => {
                 out.text().push('"');
                 write_pieces(text_at(flat, row)?, out, write_json_escaped)?;
+                out.text().push('"');
+            }
+            Values::Flat(flat) if *self.ty == SqlType::Blob => {
+                write_blob(flat.strings().get(row), "\"\\\\x", out)?;
                 out.text().push('"');
             }
             Values::Flat(flat) => write_json_scalar(&flat_value(flat, row, self.ty)?, self.ty, out.text()),
@@ -170,6 +178,18 @@ fn write_pieces<S: TextSink>(text: &str, out: &mut S, write: impl Fn(&mut String
         rest = behind;
     }
     write(out.text(), rest);
+    Ok(())
+}
+
+/// Writes a BLOB in hexadecimal digits behind `prefix`.
+fn write_blob<S: TextSink>(bytes: &[u8], prefix: &str, out: &mut S) -> Result<()> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.text().push_str(prefix);
+    for piece in bytes.chunks(PIECE_BYTES) {
+        let digits = piece.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        out.text().extend(digits.map(|digit| char::from(DIGITS[usize::from(digit)])));
+        out.end_part()?;
+    }
     Ok(())
 }
 
