@@ -14,6 +14,7 @@ from suites import Panel
 
 COLORS = {
     "godwit": "#c44e52",
+    "godwit-other": "#7f7f7f",
     "godwit-native": "#e377a2",
     "godwit-unweighted": "#d98880",
     "godwit-equality": "#a04000",

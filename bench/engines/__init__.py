@@ -1,6 +1,9 @@
 """The engines that are measured. Each lives in a process of its own, see `engines.process`."""
 
+import dataclasses
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 from engines.base import Engine, Limits, Unsupported, loads
 from engines.process import EngineError, EngineProcess
@@ -15,6 +18,13 @@ def _godwit(*settings: str) -> Callable[[Limits], Engine]:
         return Godwit(limits, settings)
 
     return start
+
+
+def _godwit_other(limits: Limits) -> Engine:
+    other = os.environ.get("GODWIT_OTHER")
+    if not other:
+        raise EngineError("godwit-other is the shell that GODWIT_OTHER names, which is not set")
+    return _godwit()(dataclasses.replace(limits, godwit=Path(other)))
 
 
 def _godwit_native(limits: Limits) -> Engine:
@@ -75,6 +85,8 @@ def _clickhouse(limits: Limits) -> Engine:
 # measure without having all of them installed.
 ENGINES: dict[str, Callable[[Limits], Engine]] = {
     "godwit": _godwit(),
+    # Another build of the shell, which the environment variable GODWIT_OTHER names.
+    "godwit-other": _godwit_other,
     "godwit-native": _godwit_native,
     # The policies by which operators of a pipeline share memory; the default is weighted.
     "godwit-unweighted": _godwit("memory_policy = 'unweighted'"),

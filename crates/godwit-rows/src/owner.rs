@@ -12,7 +12,7 @@
 //! Lists of owned rows may be anywhere meanwhile: without the owner they are only addresses, which can be moved and
 //! compared.
 //!
-//! Lists know whose their rows are, and each function checks once per call that they are its owner's. Rows pass from
+//! Lists record who owns their rows, and each function checks once per call that they are its owner's. Rows pass from
 //! one owner to the next only when the former is consumed, so that its lists have become useless.
 //!
 //! Long strings lie outside the rows, and columns that were gathered still point to them when the owner is used again.
