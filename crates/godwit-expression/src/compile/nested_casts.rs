@@ -13,7 +13,7 @@ use godwit_common::Result;
 use godwit_scalar::{Room, Work, long_as_text};
 use godwit_types::{SqlType, Value};
 use godwit_vector::sql::column_type;
-use godwit_vector::{Flat, StrColumn, Vector};
+use godwit_vector::{Data, Flat, StrColumn, Vector};
 
 use super::calls::FunctionCall;
 use crate::Expression;
@@ -56,12 +56,18 @@ impl<K: Kernel> Counted<K> {
 
     /// Bytes that computing it takes.
     fn bytes_of(&self, vector: &Vector) -> usize {
-        let Weight { parts, text_bytes } = match vector.to_flat() {
-            Flat::Str(texts) => weight_of_texts(&texts, self.fields),
-            Flat::Nested(array) => weight_of(&array),
-            _ => Weight { parts: vector.len(), text_bytes: 0 },
+        let weight = |flat: &Flat| match flat {
+            Flat::Str(texts) => weight_of_texts(texts, self.fields),
+            Flat::Nested(array) => weight_of(array),
+            flat => Weight { parts: flat.len(), text_bytes: 0 },
         };
-        parts.saturating_mul(self.part_bytes).saturating_add(text_bytes.saturating_mul(TEXT_COPIES))
+        let (Weight { parts, text_bytes }, times) = match vector.data() {
+            // It is cast for each row.
+            Data::Constant(flat) => (weight(flat), vector.len()),
+            _ => (weight(&vector.to_flat()), 1),
+        };
+        let bytes = parts.saturating_mul(self.part_bytes).saturating_add(text_bytes.saturating_mul(TEXT_COPIES));
+        bytes.saturating_mul(times)
     }
 }
 

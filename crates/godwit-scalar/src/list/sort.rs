@@ -86,7 +86,7 @@ fn in_order<O>(
     range: Range<usize>,
     direction: Direction,
     work: &dyn Work,
-    then: impl FnOnce(&[u32]) -> O,
+    then: impl FnOnce(&mut dyn Iterator<Item = u32>) -> O,
 ) -> Result<O> {
     match_keys!(keys, typed => ordered(typed, keys, range, direction, work, then))
 }
@@ -97,10 +97,9 @@ fn ordered<K: Typed, O>(
     range: Range<usize>,
     direction: Direction,
     work: &dyn Work,
-    then: impl FnOnce(&[u32]) -> O,
+    then: impl FnOnce(&mut dyn Iterator<Item = u32>) -> O,
 ) -> Result<O> {
-    // Pairs, and the indices of NULLs and of all.
-    let _lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + 2 * size_of::<u32>()), work)?;
+    let _lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + size_of::<u32>()), work)?;
     let mut nulls = Vec::new();
     let mut valid: Vec<(K::Key<'_>, u32)> = Vec::with_capacity(range.len());
     for place in range {
@@ -115,11 +114,10 @@ fn ordered<K: Typed, O>(
         if order == Ordering::Equal { at.cmp(other) } else { order }
     });
     let valid = valid.into_iter().map(|(_, place)| place);
-    let places: Vec<u32> = match direction.nulls_first {
-        true => nulls.into_iter().chain(valid).collect(),
-        false => valid.chain(nulls).collect(),
-    };
-    Ok(then(&places))
+    Ok(match direction.nulls_first {
+        true => then(&mut nulls.into_iter().chain(valid)),
+        false => then(&mut valid.chain(nulls)),
+    })
 }
 
 /// Returns the index of the median, the lower one of two.
@@ -132,7 +130,10 @@ fn at_fraction(keys: &Keys, range: Range<usize>, fraction: f64, work: &dyn Work)
     let ascending = Direction { is_descending: false, nulls_first: false };
     let valid = range.clone().filter(|&at| keys.is_valid(at)).count();
     let place = ((fraction * valid as f64).ceil() as usize).max(1) - 1;
-    (valid > 0).then(|| in_order(keys, range, ascending, work, |places| places[place] as usize)).transpose()
+    if valid == 0 {
+        return Ok(None);
+    }
+    in_order(keys, range, ascending, work, |places| places.nth(place).map(|at| at as usize))
 }
 
 /// The element at a fraction of the way through the sorted list.
@@ -180,8 +181,11 @@ fn sorted(arguments: &[ArgumentType<'_>], given: Option<bool>) -> Chosen {
         call.picked(&[&lists.elements], |row, out| {
             let direction = directions.in_row(row, given.is_none())?;
             let range = lists.range(row);
-            out.reserve(range.len())?;
-            in_order(&keys, range, direction, call.work, |places| places.iter().for_each(|&at| out.push(at as usize)))
+            in_order(&keys, range.clone(), direction, call.work, |places| {
+                out.reserve(range.len())?;
+                places.for_each(|at| out.push(at as usize));
+                Ok(())
+            })?
         })
     };
     let form = strict(types, SqlType::list_of(element), compute).never_null();
@@ -206,7 +210,7 @@ fn grade_up(arguments: &[ArgumentType<'_>]) -> Chosen {
             let (range, direction) = (lists.range(row), directions.in_row(row, true)?);
             let position = |place: u32| (place as usize - range.start + 1) as i64;
             in_order(&keys, range.clone(), direction, call.work, |places| {
-                places.iter().for_each(|&at| out.push(position(at)));
+                places.for_each(|at| out.push(position(at)));
             })
         })
     };
