@@ -27,8 +27,9 @@ const READ_PART_BYTES: usize = 2 * size_of::<Value>() + 32;
 /// integers, 170 to texts.
 const CAST_PART_BYTES: usize = 4 * size_of::<Value>() + 40;
 
-/// How often the bytes of texts and BLOBs are there meanwhile, besides the argument: as values, and in the result.
-const TEXT_COPIES: usize = 3;
+/// How often the bytes of texts and BLOBs are there meanwhile, besides the argument: as values of both types, while one is
+/// parsed, and in the result.
+const TEXT_COPIES: usize = 4;
 
 /// Casts nested values to VARCHAR.
 pub(super) fn written(argument: Expression, from: &SqlType, work: &Arc<dyn Work>) -> Result<Expression> {
