@@ -13,7 +13,7 @@ use crate::scope::ScopeRelation;
 pub struct UsedTable {
     /// Its full name: database, schema and table; schema and table if it is built in.
     pub name: Vec<Arc<str>>,
-    /// The columns that the query uses.
+    /// The columns that the query uses, without hidden ones.
     pub columns: Vec<Arc<str>>,
 }
 
@@ -48,7 +48,7 @@ impl Binder {
         let Some(Usage { tables, columns }) = &self.usage else { return Vec::new() };
         let columns = columns.borrow();
         let used = |table: &ScopeRelation| {
-            let used = table.columns.iter().filter(|column| columns.contains(column.column));
+            let used = table.columns.iter().filter(|column| !column.hidden && columns.contains(column.column));
             UsedTable { name: table.name.clone(), columns: used.map(|column| column.name.clone()).collect() }
         };
         tables.iter().map(used).collect()

@@ -4,11 +4,18 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use godwit_bind::Rows;
 use godwit_syntax::ast::{Query, Statement};
 use godwit_syntax::parse_script;
 
+use crate::system_table::empty_table;
+
 /// Schema of Godwit's own views.
 pub(crate) const SYSTEM: &str = "system";
+
+/// Schema that only built-in views see: empty tables with the columns of those views of which little is known. The view
+/// selects `e.*` from the table of its name, and replaces what it knows; the rest is NULL.
+pub(crate) const COLUMNS_OF: &str = "columns_of";
 
 /// The views, written as users would define them.
 const DEFINITIONS: [&str; 3] = [
@@ -55,6 +62,11 @@ static BY_NAME: LazyLock<HashMap<&'static str, BuiltInView>> = LazyLock::new(|| 
 /// Returns the query of a view, by schema and name in lower case.
 pub(crate) fn built_in_view(schema: &str, name: &str) -> Option<Arc<Query>> {
     BY_NAME.get(&*format!("{schema}.{name}")).map(BuiltInView::query)
+}
+
+/// Returns an empty table with the columns of a view.
+pub(crate) fn columns_of(view: &str) -> Option<Rows> {
+    empty_table(include_str!("columns_of.txt"), view)
 }
 
 #[cfg(test)]

@@ -9,17 +9,18 @@ use godwit_bind::{
 use godwit_catalog::Argument;
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
-    CatalogEntry, CopyOption, Namespace, ObjectName, OptionValue, Place, ROW_ID_NAME, ScannedTable, TEMPORARY,
+    Catalog, CatalogEntry, CopyOption, Namespace, ObjectName, OptionValue, Place, ROW_ID_NAME, ScannedTable, TEMPORARY,
     TableDefinition, TableFunctions, TableResolver, ViewDefinition, paths_of, split_name,
 };
-use godwit_common::{Error, Result, Span};
+use godwit_common::{Error, Result, Span, with_stack};
 use godwit_functions::{Listed, ListedKind, Registry};
 use godwit_plan::{FunctionKind, FunctionRegistry, Plan, Relation};
+use godwit_syntax::DEPTH_MAX;
 use godwit_syntax::ast::{self, MacroBody, MacroOverload};
 use godwit_types::{SqlType, TimeZone, Value};
 
 use crate::built_in_macros::{self, built_in_macro};
-use crate::built_in_views::{SYSTEM, built_in_view};
+use crate::built_in_views::{COLUMNS_OF, SYSTEM, built_in_view, columns_of};
 use crate::information_schema::{self, INFORMATION_SCHEMA};
 use crate::macros::bound_macro;
 use crate::objects;
@@ -89,6 +90,11 @@ pub(crate) struct StatementNames {
     reader: Option<Reader>,
     /// Tables have a hidden column with the ids of their rows.
     row_ids: bool,
+    /// Built-in tables list what there is. Those of views whose columns are being listed don't, else listing them would
+    /// never end: a view may be over the very table that is asked for.
+    lists_objects: bool,
+    /// True for the names that built-in views see, among them [`COLUMNS_OF`].
+    is_built_in: bool,
 }
 
 /// Plans and reads rows that another plan depends on.
@@ -114,6 +120,8 @@ impl StatementNames {
             written: Vec::new(),
             reader: None,
             row_ids: false,
+            lists_objects: true,
+            is_built_in: false,
         }
     }
 
@@ -165,7 +173,8 @@ impl StatementNames {
     /// Returns the same for a definition that sees another namespace.
     pub(crate) fn over(&self, namespace: Namespace) -> Self {
         let session = SessionValues { dialect: Dialect::default(), ..self.session.clone() };
-        Self::new(namespace, self.resolver.clone(), self.table_functions.clone(), session)
+        let names = Self::new(namespace, self.resolver.clone(), self.table_functions.clone(), session);
+        Self { lists_objects: self.lists_objects, ..names }
     }
 
     fn view(&self, database: &Arc<str>, view: &ViewDefinition, name: String) -> Result<View> {
@@ -254,17 +263,19 @@ pub(crate) fn mentions_row_ids(statement: &str) -> bool {
 impl Environment for StatementNames {
     fn named(&self, parts: &[&str]) -> Result<Option<Named>> {
         if let [.., schema, table] = parts
-            && let Some(found) = self.of_system(&schema.to_lowercase(), &table.to_lowercase())
+            && let Some(found) = self.of_system(&schema.to_lowercase(), &table.to_lowercase())?
         {
             return Ok(Some(found));
         }
         let Some((name, entry)) = self.namespace.find(parts) else {
             // As in PostgreSQL, its tables are found without their schema; so are our own views.
             return Ok(match parts {
-                [table] if table.to_lowercase().starts_with("pg_") => self.of_system(PG_CATALOG, &table.to_lowercase()),
+                [table] if table.to_lowercase().starts_with("pg_") => {
+                    self.of_system(PG_CATALOG, &table.to_lowercase())?
+                }
                 [table] => {
                     let table = table.to_lowercase();
-                    self.of_system(SYSTEM, &table).or_else(|| self.of_macro(&table))
+                    self.of_system(SYSTEM, &table)?.or_else(|| self.of_macro(&table))
                 }
                 _ => None,
             });
@@ -435,10 +446,31 @@ impl StatementNames {
     }
 
     /// Returns a table or view of the built-in schemas.
-    fn of_system(&self, schema: &str, table: &str) -> Option<Named> {
+    fn of_system(&self, schema: &str, table: &str) -> Result<Option<Named>> {
         let full = || vec![schema.to_owned(), table.to_owned()];
-        let view_columns = |database: &Arc<str>, view: &ViewDefinition| self.view_columns(database, view);
+        if let Some(query) = built_in_view(schema, table) {
+            let environment = Arc::new(Self { is_built_in: true, ..self.over(self.namespace.clone()) });
+            let view = View { name: full().join("."), query, columns: Vec::new(), environment };
+            return Ok(Some(Named::View(Arc::new(view))));
+        }
         let rows = match schema {
+            // Views may be as deep as the query that names the table, which has used its part of the stack.
+            INFORMATION_SCHEMA | PG_CATALOG if self.lists_objects => {
+                with_stack(DEPTH_MAX, || Ok(self.system_rows(schema, table)))?
+            }
+            _ if self.lists_objects => self.system_rows(schema, table),
+            _ => {
+                let nothing = Namespace::of(&self.namespace.current().database, Arc::new(Catalog::default()));
+                Self { is_built_in: self.is_built_in, ..self.over(nothing) }.system_rows(schema, table)
+            }
+        };
+        Ok(rows.map(|rows| Named::Rows(rows, full())))
+    }
+
+    /// Returns the rows of a table of the built-in schemas.
+    fn system_rows(&self, schema: &str, table: &str) -> Option<Rows> {
+        let view_columns = |database: &Arc<str>, view: &ViewDefinition| self.view_columns(database, view);
+        match schema {
             INFORMATION_SCHEMA => {
                 let view_usage = |database: &Arc<str>, view: &ViewDefinition| self.view_usage(database, view);
                 let (namespace, view_columns, view_usage) = (&self.namespace, &view_columns, &view_usage);
@@ -463,14 +495,9 @@ impl StatementNames {
             ),
             SYSTEM if table == "objects" => Some(objects::rows(self)),
             SYSTEM => self.session.rows(table),
-            _ => return None,
-        };
-        if let Some(rows) = rows {
-            return Some(Named::Rows(rows, full()));
+            COLUMNS_OF if self.is_built_in => columns_of(table),
+            _ => None,
         }
-        let query = built_in_view(schema, table)?;
-        let environment = Arc::new(self.over(self.namespace.clone()));
-        Some(Named::View(Arc::new(View { name: full().join("."), query, columns: Vec::new(), environment })))
     }
 
     /// Returns name, type and nullability of each column of a view.
@@ -479,13 +506,13 @@ impl StatementNames {
         database: &Arc<str>,
         view: &ViewDefinition,
     ) -> Result<Vec<(String, SqlType, bool)>> {
-        let View { query, columns, environment, .. } = self.view(database, view, view.name.clone())?;
-        let mut binder = Binder::new(environment);
-        binder.query(&query)?;
+        let tree = view_tree(view)?;
+        let mut binder = Binder::new(self.of_listed_view(database, view));
+        binder.query(&tree.query)?;
         let plan = &binder.plan;
         let nullable = plan.root.map(|root| plan.nullable_columns(root)).unwrap_or_default();
         let listed = |(at, output): (usize, &godwit_plan::OutputColumn)| {
-            let name = columns.get(at).cloned().unwrap_or_else(|| output.name.clone());
+            let name = tree.columns.get(at).map_or_else(|| output.name.clone(), |column| column.text.to_string());
             (name, plan.column(output.column).ty.clone(), nullable.contains(output.column))
         };
         Ok(plan.output.iter().enumerate().map(listed).collect())
@@ -493,10 +520,14 @@ impl StatementNames {
 
     /// Returns the tables and views that a view names, with the columns that it uses.
     fn view_usage(&self, database: &Arc<str>, view: &ViewDefinition) -> Result<Vec<UsedTable>> {
-        let View { query, environment, .. } = self.view(database, view, view.name.clone())?;
-        let mut binder = Binder::new(environment).with_usage();
-        binder.query(&query)?;
+        let mut binder = Binder::new(self.of_listed_view(database, view)).with_usage();
+        binder.query(&view_tree(view)?.query)?;
         Ok(binder.used_tables())
+    }
+
+    /// Returns the names that the query of a view sees while its columns are listed.
+    fn of_listed_view(&self, database: &Arc<str>, view: &ViewDefinition) -> Arc<Self> {
+        Arc::new(Self { lists_objects: false, ..self.of_view(database, view) })
     }
 
     /// Lists the tables and views of a schema, or those that a name without a schema can refer to.

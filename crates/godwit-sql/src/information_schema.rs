@@ -7,6 +7,7 @@
 //! | `columns` | column of these |
 //! | `views` | view |
 //! | `table_constraints` | key, reference, check and NOT NULL of a table |
+//! | `check_constraints` | check and NOT NULL |
 //! | `key_column_usage` | column of a key or a reference |
 //! | `sequences` | sequence |
 //! | `element_types` | type of a list's elements, by column |
@@ -15,7 +16,7 @@
 //! | `comments` | comment on an object or a column; not in any standard |
 //!
 //! Tables that follow from these and from `pg_catalog` are [views](crate::built_in_views). Tables of things that Godwit
-//! hasn't, such as triggers and domains, are empty.
+//! doesn't have, such as triggers and domains, are empty.
 
 use std::sync::Arc;
 
@@ -72,6 +73,8 @@ const VIEWS: &str = "table_catalog table_schema table_name view_definition check
 const TABLE_CONSTRAINTS: &str = "constraint_catalog constraint_schema constraint_name table_catalog table_schema \
     table_name constraint_type is_deferrable=NO initially_deferred=NO enforced=YES nulls_distinct";
 
+const CHECK_CONSTRAINTS: &str = "constraint_catalog constraint_schema constraint_name check_clause";
+
 const KEY_COLUMN_USAGE: &str = "constraint_catalog constraint_schema constraint_name table_catalog table_schema \
     table_name column_name ordinal_position# position_in_unique_constraint#";
 
@@ -111,6 +114,7 @@ pub(crate) fn rows(source: &Source<'_>, name: &str) -> Option<Rows> {
         "view_column_usage" => (VIEW_COLUMN_USAGE, view_usage(source, &|used| used.columns.iter().map(Some).collect())),
         "column_column_usage" => (COLUMN_COLUMN_USAGE, column_column_usage(namespace)),
         "table_constraints" => (TABLE_CONSTRAINTS, table_constraints(namespace)),
+        "check_constraints" => (CHECK_CONSTRAINTS, check_constraints(namespace)),
         "key_column_usage" => (KEY_COLUMN_USAGE, key_column_usage(namespace)),
         "comments" => (COMMENTS, comments(namespace)),
         _ => return empty_table(EMPTY, name),
@@ -172,6 +176,8 @@ fn view_usage(source: &Source<'_>, parts: &dyn Fn(&UsedTable) -> Vec<Option<&Arc
         let mut tables = (source.view_usage)(&database, &view).unwrap_or_default();
         // Built-in tables have shorter names.
         tables.retain(|table| table.name.len() == 3);
+        // A view may write a name in capitals; catalogs list objects in lower case.
+        tables.iter_mut().for_each(|table| table.name[2] = table.name[2].to_lowercase().into());
         let own = rows.len();
         for table in &tables {
             for part in parts(table) {
@@ -219,24 +225,28 @@ fn constraints(namespace: &Namespace) -> Vec<([String; 3], Constraint)> {
             kind: "CHECK",
             columns: Vec::new(),
             parent_columns: None,
+            clause: Some(format!("{} IS NOT NULL", field.name())),
         });
         let keys = rules.keys.iter().map(|key| Constraint {
             name: key.name.clone(),
             kind: if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" },
             columns: key.columns.clone(),
             parent_columns: None,
+            clause: None,
         });
         let references = rules.references.iter().map(|reference| Constraint {
             name: reference.name.clone(),
             kind: "FOREIGN KEY",
             columns: reference.columns.clone(),
             parent_columns: Some(parent_places(namespace, &database, reference)),
+            clause: None,
         });
         let checks = rules.checks.iter().map(|check| Constraint {
             name: check.name.clone(),
             kind: "CHECK",
             columns: Vec::new(),
             parent_columns: None,
+            clause: Some(format!("({})", check.condition)),
         });
         let all = keys.chain(references).chain(checks).chain(required);
         found.extend(all.map(|constraint| ([database.to_string(), schema.clone(), name.clone()], constraint)));
@@ -251,6 +261,8 @@ struct Constraint {
     columns: Vec<String>,
     /// For a reference: positions of the other table's columns in its key.
     parent_columns: Option<Vec<Option<usize>>>,
+    /// What rows satisfy, for a check.
+    clause: Option<String>,
 }
 
 fn parent_places(namespace: &Namespace, database: &Arc<str>, reference: &ReferenceRule) -> Vec<Option<usize>> {
@@ -278,6 +290,14 @@ fn table_constraints(namespace: &Namespace) -> Vec<Vec<Value>> {
         row
     };
     constraints(namespace).into_iter().map(row).collect()
+}
+
+fn check_constraints(namespace: &Namespace) -> Vec<Vec<Value>> {
+    let row = |([database, schema, _], constraint): ([String; 3], Constraint)| {
+        let clause = constraint.clause?;
+        Some([&database, &schema, &constraint.name, &clause].map(|part| text(part)).to_vec())
+    };
+    constraints(namespace).into_iter().filter_map(row).collect()
 }
 
 fn key_column_usage(namespace: &Namespace) -> Vec<Vec<Value>> {

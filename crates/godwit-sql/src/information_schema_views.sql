@@ -1,5 +1,5 @@
 -- Views of information_schema. Those that begin with `e.*` have columns of which little is known: these are of an
--- empty table, and NULL unless the view replaces them.
+-- empty table in `columns_of`, and NULL unless the view replaces them.
 CREATE VIEW information_schema.character_sets AS
     SELECT NULL::VARCHAR AS character_set_catalog, NULL::VARCHAR AS character_set_schema,
         'UTF8' AS character_set_name, 'UCS' AS character_repertoire, 'UTF8' AS form_of_use,
@@ -12,10 +12,6 @@ CREATE VIEW information_schema.information_schema_catalog_name AS
     SELECT current_database() AS catalog_name;
 CREATE VIEW information_schema.enabled_roles AS
     SELECT 'godwit' AS role_name;
-CREATE VIEW information_schema.check_constraints AS
-    SELECT current_database() AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS constraint_name,
-        substring(c.definition, 7) AS check_clause
-    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'c';
 CREATE VIEW information_schema.referential_constraints AS
     SELECT current_database() AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS constraint_name,
         current_database() AS unique_constraint_catalog, m.nspname AS unique_constraint_schema,
@@ -96,7 +92,7 @@ CREATE VIEW information_schema.routines AS
             UNION ALL
             SELECT database_name, schema_name, name, name || '(' || array_to_string(parts, ', ') || ')', body, ''
             FROM system.objects WHERE kind IN ('macro', 'table_macro')) r
-        LEFT JOIN information_schema.routines_columns e ON false;
+        LEFT JOIN columns_of.routines e ON false;
 CREATE VIEW information_schema.parameters AS
     SELECT e.* REPLACE (r.specific_catalog AS specific_catalog, r.specific_schema AS specific_schema,
         r.specific_name AS specific_name, r.place AS ordinal_position, 'IN' AS parameter_mode, 'NO' AS is_result,
@@ -107,8 +103,11 @@ CREATE VIEW information_schema.parameters AS
     FROM (SELECT specific_catalog, specific_schema, specific_name, routine_body, unnest(parameters) AS parameter,
                 generate_subscripts(parameters, 1) AS place
             FROM (SELECT *, string_split(regexp_extract(specific_name, '\((.*)\)$', 1), ', ') AS parameters
-                FROM information_schema.routines)) r
-        LEFT JOIN information_schema.parameters_columns e ON false
+                FROM information_schema.routines
+                -- Not those with `[, flags]`, `name := value`, `x -> …`: these are no plain lists.
+                WHERE routine_body = 'SQL' OR regexp_full_match(specific_name,
+                    '[^(]*\((([a-z0-9_]*|[A-Z0-9_ ]+(\[\])*|…)(, |\)))+'))) r
+        LEFT JOIN columns_of.parameters e ON false
     WHERE r.parameter NOT IN ('', '…');
 CREATE VIEW information_schema.routine_privileges AS
     SELECT 'godwit' AS grantor, CASE specific_schema WHEN 'pg_catalog' THEN 'PUBLIC' ELSE 'godwit' END AS grantee,
@@ -120,7 +119,7 @@ CREATE VIEW information_schema.role_routine_grants AS
 CREATE VIEW information_schema.user_defined_types AS
     SELECT e.* REPLACE (o.database_name AS user_defined_type_catalog, o.schema_name AS user_defined_type_schema,
         o.name AS user_defined_type_name, 'DISTINCT' AS user_defined_type_category, 'YES' AS is_instantiable)
-    FROM system.objects o LEFT JOIN information_schema.user_defined_types_columns e ON false
+    FROM system.objects o LEFT JOIN columns_of.user_defined_types e ON false
     WHERE o.kind = 'type';
 CREATE VIEW information_schema.sql_implementation_info AS
     SELECT i.id AS implementation_info_id, i.name AS implementation_info_name, NULL::INTEGER AS integer_value,

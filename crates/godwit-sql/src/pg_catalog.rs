@@ -14,7 +14,7 @@
 //! | `pg_database` | database of the session |
 //! | `pg_proc` | function |
 //!
-//! The owner of everything has the OID 10. Tables of things that Godwit hasn't are empty.
+//! The owner of everything has the OID 10. Tables of things that Godwit doesn't have are empty.
 //!
 //! OIDs of objects are hashes of their names, so they are the same in each statement and after each start. Types have
 //! PostgreSQL's OIDs.

@@ -1,5 +1,5 @@
--- Views of pg_catalog. Those that begin with `e.*` have columns of which little is known: these are of an empty table,
--- and NULL unless the view replaces them.
+-- Views of pg_catalog. Those that begin with `e.*` have columns of which little is known: these are of an empty table
+-- in `columns_of`, and NULL unless the view replaces them.
 CREATE VIEW pg_catalog.pg_tables AS
     SELECT n.nspname AS schemaname, c.relname AS tablename, 'godwit' AS tableowner,
         NULL::VARCHAR AS tablespace, c.relhasindex AS hasindexes, c.relhasrules AS hasrules,
@@ -74,15 +74,15 @@ CREATE VIEW pg_catalog.pg_stat_activity AS
         CASE q.state WHEN 'waiting' THEN 'admission' END AS wait_event, 'active' AS state, q.id AS query_id,
         q.sql AS query, 'client backend' AS backend_type)
     FROM godwit_queries() q JOIN pg_catalog.pg_database d ON d.datname = current_database()
-        LEFT JOIN pg_catalog.pg_stat_activity_columns e ON false;
+        LEFT JOIN columns_of.pg_stat_activity e ON false;
 CREATE VIEW pg_catalog.pg_stat_database AS
     SELECT e.* REPLACE (d.oid AS datid, d.datname AS datname,
         (SELECT count(DISTINCT connection) FROM godwit_queries()) AS numbackends)
-    FROM pg_catalog.pg_database d LEFT JOIN pg_catalog.pg_stat_database_columns e ON false;
+    FROM pg_catalog.pg_database d LEFT JOIN columns_of.pg_stat_database e ON false;
 CREATE VIEW pg_catalog.pg_stat_all_tables AS
     SELECT e.* REPLACE (c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, c.reltuples AS n_live_tup)
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-        LEFT JOIN pg_catalog.pg_stat_all_tables_columns e ON false
+        LEFT JOIN columns_of.pg_stat_all_tables e ON false
     WHERE c.relkind = 'r';
 CREATE VIEW pg_catalog.pg_stat_user_tables AS
     SELECT * FROM pg_catalog.pg_stat_all_tables;
@@ -93,11 +93,11 @@ CREATE VIEW pg_catalog.pg_stat_all_indexes AS
         c.relname AS indexrelname)
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
         JOIN pg_catalog.pg_class t ON t.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
-        LEFT JOIN pg_catalog.pg_stat_all_indexes_columns e ON false;
+        LEFT JOIN columns_of.pg_stat_all_indexes e ON false;
 CREATE VIEW pg_catalog.pg_stat_user_indexes AS
     SELECT * FROM pg_catalog.pg_stat_all_indexes;
 CREATE VIEW pg_catalog.pg_statio_all_tables AS
     SELECT e.* REPLACE (s.relid AS relid, s.schemaname AS schemaname, s.relname AS relname)
-    FROM pg_catalog.pg_stat_all_tables s LEFT JOIN pg_catalog.pg_statio_all_tables_columns e ON false;
+    FROM pg_catalog.pg_stat_all_tables s LEFT JOIN columns_of.pg_statio_all_tables e ON false;
 CREATE VIEW pg_catalog.pg_statio_user_tables AS
     SELECT * FROM pg_catalog.pg_statio_all_tables;

@@ -164,11 +164,16 @@ pub(crate) fn functions(namespace: &Namespace) -> [RowFunction; 4] {
 pub(crate) fn listed() -> impl Iterator<Item = Listed> {
     let listed = [
         ("nextval", "name", "The next number of a sequence", ("nextval('numbers')", "2")),
-        ("currval", "name", "The last number that the connection has taken of a sequence", ("currval('numbers')", "1")),
+        (
+            "currval",
+            "name",
+            "The last number that the connection has taken from a sequence",
+            ("currval('numbers')", "1"),
+        ),
         (
             "setval",
             "name, BIGINT[, is taken]",
-            "The number, which a sequence goes on after; or with, if it isn't taken",
+            "Sets the sequence's last number: the next one follows it, or is it if the third argument is false",
             ("setval('numbers', 7)", "7"),
         ),
     ];

@@ -57,7 +57,8 @@ pub(crate) fn table(columns: &str, rows: Vec<Vec<Value>>) -> Rows {
 
 /// Returns one of several tables without rows. Each is its name and its columns, up to a semicolon.
 pub(crate) fn empty_table(tables: &str, name: &str) -> Option<Rows> {
-    let columns = tables.split(';').find_map(|table| table.trim_start().strip_prefix(name)?.strip_prefix(' '))?;
+    let mut defined = tables.split(';').filter_map(|table| table.trim_start().split_once(char::is_whitespace));
+    let (_, columns) = defined.find(|(own, _)| *own == name)?;
     Some(table(columns, Vec::new()))
 }
 
@@ -92,5 +93,6 @@ mod tests {
         let tables = "one a;\none_more b\n    c;\n";
         assert_eq!(empty_table(tables, "one_more").map(|found| found.columns.len()), Some(2));
         assert!(empty_table(tables, "two").is_none());
+        assert!(empty_table(tables, "one_more b").is_none());
     }
 }

@@ -44,8 +44,12 @@ pub const SPECIAL_FORMS: [SpecialForm; 18] = [
     form(&["current_setting"], "name", "The value of a setting").example("current_setting('default_order')", "asc"),
     form(&["getvariable"], "name", "The value of a variable that SET VARIABLE made; NULL if there is none")
         .example("getvariable('unknown')", "NULL"),
-    form(&["grouping", "grouping_id"], "key, …", "A bit for each key, set if the row's grouping set is without it")
-        .example("grouping(x) FROM unnest([1, 2]) AS t(x) GROUP BY ROLLUP (x) ORDER BY 1", "0, 0, 1"),
+    form(
+        &["grouping", "grouping_id"],
+        "key, …",
+        "A bit for each key, set if the row's grouping set doesn't contain it",
+    )
+    .example("grouping(x) FROM unnest([1, 2]) AS t(x) GROUP BY ROLLUP (x) ORDER BY 1", "0, 0, 1"),
     form(&["if", "iff"], "BOOLEAN, value, other", "The first value if the condition is true, else the second")
         .example("if(1 < 2, 'yes', 'no')", "yes"),
     form(&["ifnull", "nvl"], "value, other", "The first value, or the second if that is NULL")
