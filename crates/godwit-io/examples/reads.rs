@@ -157,7 +157,7 @@ fn read_all(file: &Plain, starts: &[u64], bytes: usize, way: Way) -> io::Result<
     }
 }
 
-/// Reads one piece after the other, and announces so many ahead.
+/// Reads the pieces in turn; advises the system about the next `ahead` ones.
 fn in_turn(file: &Plain, starts: &[u64], bytes: usize, ahead: usize) -> io::Result<()> {
     let announce = |start: &u64| fadvise(&file.0, *start, NonZeroU64::new(bytes as u64), Advice::WillNeed);
     starts.iter().take(ahead).try_for_each(announce)?;

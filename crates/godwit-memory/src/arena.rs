@@ -110,7 +110,7 @@ impl Arena {
         let frame = (self.absent & block_mask(block)).trailing_zeros() as usize;
         self.absent &= !(1 << frame);
         let start = self.frame_at(frame);
-        // SAFETY: the frame is mapped, and nobody uses it yet.
+        // SAFETY: the frame is mapped, and isn't in use.
         unsafe { take_back(start, PAGE_BYTES) };
         Some(start)
     }

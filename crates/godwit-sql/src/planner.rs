@@ -91,10 +91,7 @@ impl Planner {
         let macros = built_in_macros::listed().filter(|listed| listed.kind == ListedKind::Macro);
         let forms = SPECIAL_FORMS.iter().map(|form| {
             let table = Listed::table(form.names, form.arguments, form.description);
-            let kind = match form.names[0] {
-                "count_if" | "grouping" => ListedKind::Aggregate,
-                _ => ListedKind::Scalar,
-            };
+            let kind = if form.is_aggregate { ListedKind::Aggregate } else { ListedKind::Scalar };
             Listed { kind, category: "Special forms", examples: vec![form.example], ..table }
         });
         let others = macros.chain(forms).chain(sequence::listed());

@@ -24,6 +24,8 @@ pub struct SpecialForm {
     pub description: &'static str,
     /// What may follow SELECT, and the result as text: of several rows, with commas between them.
     pub example: (&'static str, &'static str),
+    /// Whether it is computed over groups of rows.
+    pub is_aggregate: bool,
 }
 
 /// All forms.
@@ -40,6 +42,7 @@ pub const SPECIAL_FORMS: [SpecialForm; 18] = [
         .example("cast_to_type('7', 1)", "7"),
     form(&["coalesce"], "value, …", "The first value that isn't NULL").example("coalesce(NULL, 2, 3)", "2"),
     form(&["count_if", "countif"], "BOOLEAN", "The number of rows for which the condition is true")
+        .aggregate()
         .example("count_if(x > 1) FROM unnest([1, 2, 3]) AS t(x)", "2"),
     form(&["current_setting"], "name", "The value of a setting").example("current_setting('default_order')", "asc"),
     form(&["getvariable"], "name", "The value of a variable that SET VARIABLE made; NULL if there is none")
@@ -49,6 +52,7 @@ pub const SPECIAL_FORMS: [SpecialForm; 18] = [
         "key, …",
         "A bit for each key, set if the row's grouping set doesn't contain it",
     )
+    .aggregate()
     .example("grouping(x) FROM unnest([1, 2]) AS t(x) GROUP BY ROLLUP (x) ORDER BY 1", "0, 0, 1"),
     form(&["if", "iff"], "BOOLEAN, value, other", "The first value if the condition is true, else the second")
         .example("if(1 < 2, 'yes', 'no')", "yes"),
@@ -72,12 +76,16 @@ pub const SPECIAL_FORMS: [SpecialForm; 18] = [
 
 /// Creates a form, which still lacks its example.
 const fn form(names: &'static [&'static str], arguments: &'static str, description: &'static str) -> SpecialForm {
-    SpecialForm { names, arguments, description, example: ("", "") }
+    SpecialForm { names, arguments, description, example: ("", ""), is_aggregate: false }
 }
 
 impl SpecialForm {
     const fn example(self, call: &'static str, value: &'static str) -> Self {
         Self { example: (call, value), ..self }
+    }
+
+    const fn aggregate(self) -> Self {
+        Self { is_aggregate: true, ..self }
     }
 }
 

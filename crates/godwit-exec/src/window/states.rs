@@ -1,5 +1,5 @@
-//! States of frames outside rows: numbered slots. All slots of a set of aggregates have one owner, which is passed along
-//! to whoever changes them.
+//! States of frames outside rows: numbered slots. All slots of a set of aggregates have one owner, which functions that
+//! change them borrow.
 
 use std::ops::Range;
 use std::sync::Arc;

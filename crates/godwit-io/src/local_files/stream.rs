@@ -59,7 +59,7 @@ impl Claim {
 
     fn all() -> MutexGuard<'static, BTreeSet<(u64, u64)>> {
         static CLAIMED: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
-        CLAIMED.lock().expect("nobody panics with the set locked")
+        CLAIMED.lock().expect("no thread panics while it holds the lock")
     }
 }
 

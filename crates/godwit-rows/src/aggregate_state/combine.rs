@@ -65,8 +65,8 @@ impl StateLayout {
         let (to, from) = (self.base(targets.layout()), self.base(sources.layout()));
         sources.note_loads(from);
         for (target, source) in targets.pointers().iter().zip(sources.pointers()) {
-            // SAFETY: both rows are pinned and have states, and nobody else uses the target or changes the source; they
-            // may be one and the same.
+            // SAFETY: both rows are pinned and have states, the target isn't in use elsewhere, and the source doesn't
+            // change meanwhile; they may be the same row.
             unsafe { std::ptr::copy(source.as_ptr().add(from), target.as_ptr().add(to), self.bytes) };
         }
     }

@@ -71,34 +71,32 @@ fn of_bytes<D: Digest + 'static>(
     let digits = Form { may_fail: false, ..digits };
     let bytes = match of_blob {
         DigestOfBlob::Digits => digits.clone(),
-        DigestOfBlob::Bytes => text::<(Blob,), Blob, _>(|(bytes,), out| {
-            let digest = digest_of::<D>(bytes, out)?;
-            out.push_bytes(&digest);
-            Ok(())
-        }),
+        DigestOfBlob::Bytes => text::<(Blob,), Blob, _>(|(bytes,), out| push_digest::<D>(bytes, out)),
     };
     function(Category::Binary, names, description)
         .form(digits.with_types([SqlType::Varchar], SqlType::Varchar))
         .form(bytes)
 }
 
+type PushDigest = fn(&[u8], &mut Writer<'_>) -> Result<()>;
+
+const ALGORITHMS: [(&str, PushDigest); 6] = [
+    ("md5", push_digest::<Md5>),
+    ("sha1", push_digest::<Sha1>),
+    ("sha224", push_digest::<Sha224>),
+    ("sha256", push_digest::<Sha256>),
+    ("sha384", push_digest::<Sha384>),
+    ("sha512", push_digest::<Sha512>),
+];
+
 fn of_algorithm() -> Form {
     text::<(Blob, Text), Blob, _>(|(bytes, algorithm), out| {
-        let digest = match algorithm.to_ascii_lowercase().as_str() {
-            "md5" => digest_of::<Md5>(bytes, out)?.to_vec(),
-            "sha1" => digest_of::<Sha1>(bytes, out)?.to_vec(),
-            "sha224" => digest_of::<Sha224>(bytes, out)?.to_vec(),
-            "sha256" => digest_of::<Sha256>(bytes, out)?.to_vec(),
-            "sha384" => digest_of::<Sha384>(bytes, out)?.to_vec(),
-            "sha512" => digest_of::<Sha512>(bytes, out)?.to_vec(),
-            _ => {
-                return Err(Error::user(format!("'{algorithm}' is no known digest"))
-                    .with_code(SqlState::INVALID_PARAMETER_VALUE)
-                    .with_hint("digests are md5, sha1, sha224, sha256, sha384 and sha512"));
-            }
-        };
-        out.push_bytes(&digest);
-        Ok(())
+        match ALGORITHMS.iter().find(|(name, _)| algorithm.eq_ignore_ascii_case(name)) {
+            Some((_, push_digest)) => push_digest(bytes, out),
+            None => Err(Error::user(format!("'{algorithm}' is no known digest"))
+                .with_code(SqlState::INVALID_PARAMETER_VALUE)
+                .with_hint("digests are md5, sha1, sha224, sha256, sha384 and sha512")),
+        }
     })
 }
 
@@ -112,6 +110,12 @@ fn digest_of<D: Digest>(bytes: &[u8], out: &Writer<'_>) -> Result<Output<D>> {
         out.check()?;
     }
     Ok(digest.finalize())
+}
+
+fn push_digest<D: Digest>(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
+    let digest = digest_of::<D>(bytes, out)?;
+    out.push_bytes(&digest);
+    Ok(())
 }
 
 fn checksum() -> Function {

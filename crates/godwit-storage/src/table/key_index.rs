@@ -140,8 +140,7 @@ impl KeyIndexes {
         }
         // Two concurrent lookups may both build it; the later one stays.
         let Ok(_hashes) = memory.reserve(rows * size_of::<u64>(), MemoryTag::Table) else { return Ok(None) };
-        let bytes = (buckets(rows) + 1 + rows) * WORD_BYTES;
-        let made = memory.cache(bytes, MemoryTag::Table, |index| {
+        let made = memory.cache(index_bytes(rows), MemoryTag::Table, |index| {
             let mut hashes = Vec::with_capacity(rows);
             visit(&mut |window| hashes.extend_from_slice(window))?;
             assert_eq!(hashes.len(), rows, "each row has a hash");
@@ -152,6 +151,11 @@ impl KeyIndexes {
         Self::index(&mut self.0.lock(), columns).page = Some(page);
         Ok(Some(pinned))
     }
+}
+
+/// Where each bucket begins, where the last one ends, and an entry per row.
+fn index_bytes(rows: usize) -> usize {
+    (buckets(rows) + 1 + rows) * WORD_BYTES
 }
 
 fn buckets(rows: usize) -> usize {
@@ -278,7 +282,7 @@ mod tests {
         let rows = 10 * WINDOW_ROWS + 5;
         // One key in every other window.
         let hashes: Vec<u64> = (0..rows).map(|row| hash_integer((row / WINDOW_ROWS % 2) as i64)).collect();
-        let mut index = vec![0; (buckets(rows) + 1 + rows) * WORD_BYTES];
+        let mut index = vec![0; index_bytes(rows)];
         fill(&mut index, &hashes);
         assert_eq!(word(&index, buckets(rows)), 11, "an entry for each window");
         let visit = |add: &mut dyn FnMut(&[u64])| {

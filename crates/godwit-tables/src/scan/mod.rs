@@ -19,6 +19,7 @@ mod reader;
 pub(crate) mod sample;
 mod version_reader;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use godwit_common::Result;
@@ -72,13 +73,13 @@ impl Readable for TableVersion {
         for (column, wanted) in of_filters {
             plan.narrow(self, column, wanted, &memory)?;
         }
-        if plan.rows_of_main() > SEARCHED_ROWS_MAX {
+        if plan.rows_left() > SEARCHED_ROWS_MAX {
             let values: Vec<_> = task.stages.iter().filter_map(|it| packed::single_value(it, row_type)).collect();
             if let Some((columns, hash)) = self.looked_up(&values) {
                 plan.look_up(self, &columns, hash, query)?;
             }
         }
-        let rows_left = plan.rows - plan.rows_pruned;
+        let rows_left = (plan.rows_left() + self.delta_rows()) as u64;
         let mut packed = Vec::with_capacity(task.stages.len());
         for stage in &task.stages {
             let filter = PackedFilter::of(stage, row_type, &dictionaries, rows_left, &memory)?;
@@ -90,17 +91,19 @@ impl Readable for TableVersion {
             }
             packed.push(filter);
         }
-        let rows = self.delta_rows();
-        let delta = task.stages.iter().map(|stage| packed::delta_codes(stage, row_type, &dictionaries, rows, &memory));
-        let delta = delta.collect::<Result<_>>()?;
+        let delta_rows = self.delta_rows();
+        let delta_codes = |stage| packed::delta_codes(stage, row_type, &dictionaries, delta_rows, &memory);
+        let delta = task.stages.iter().map(delta_codes).collect::<Result<_>>()?;
         let morsels = plan.morsels(&criteria);
         let rows_read: usize = morsels.iter().map(Morsel::rows).sum();
+        let groups_read: BTreeSet<_> = morsels.iter().filter_map(Morsel::group).collect();
+        let rows = plan.rows + delta_rows;
         Ok(Planned {
             workers_max: morsels.len().min(rows_read.div_ceil(ROWS_PER_WORKER_MIN)),
-            rows: plan.rows,
-            rows_pruned: plan.rows_pruned,
+            rows: rows as u64,
+            rows_pruned: (rows - rows_read) as u64,
             groups: self.main().groups.len(),
-            groups_pruned: plan.groups_pruned,
+            groups_pruned: plan.groups - groups_read.len(),
             plan: VersionPlan { morsels, dictionaries, packed, delta },
         })
     }

@@ -43,6 +43,14 @@ impl Morsel {
             Morsel::Delta(chunk, _) => chunk.len(),
         }
     }
+
+    /// Its row group, if it is of the main part.
+    pub(super) fn group(&self) -> Option<Place> {
+        match self {
+            Morsel::Main(_, group, _) => Some(*group),
+            Morsel::Delta(..) => None,
+        }
+    }
 }
 
 /// What a scan's filters tell about rows without their values.
@@ -90,39 +98,37 @@ struct Piece {
     rows: Range<usize>,
 }
 
-/// The rows of a table that a scan has to read, fewer with each move, and counts of the others.
+/// The rows of a table's main part that a scan has to read, fewer with each move.
 pub(super) struct ScanPlan {
-    /// Those of the main part, in ascending order.
+    /// In ascending order.
     pieces: Vec<Piece>,
-    pub groups_pruned: usize,
-    /// Rows of the table, except row groups whose rows are all deleted.
-    pub rows: u64,
-    pub rows_pruned: u64,
+    /// Row groups with rows that aren't deleted.
+    pub groups: usize,
+    /// The rows of these row groups.
+    pub rows: usize,
 }
 
 impl ScanPlan {
     /// All rows but those of row groups that bounds refute.
     pub(super) fn new(criteria: &Criteria<'_>) -> Self {
         let version = criteria.version;
-        let mut plan = Self { pieces: Vec::new(), groups_pruned: 0, rows: version.delta_rows() as u64, rows_pruned: 0 };
+        let mut plan = Self { pieces: Vec::new(), groups: 0, rows: 0 };
         for (number, group) in version.main().groups.iter().enumerate() {
             let rows = group.rows as usize;
             if version.deleted().of(number as Place).is_some_and(|set| set.rows() == rows) {
                 continue;
             }
-            plan.rows += rows as u64;
-            if criteria.refute(group, &(0..rows)) {
-                plan.groups_pruned += 1;
-                plan.rows_pruned += rows as u64;
-            } else {
+            plan.groups += 1;
+            plan.rows += rows;
+            if !criteria.refute(group, &(0..rows)) {
                 plan.pieces.push(Piece { group: number, rows: 0..rows });
             }
         }
         plan
     }
 
-    /// Rows of the main part that are left.
-    pub(super) fn rows_of_main(&self) -> usize {
+    /// Rows that are left.
+    pub(super) fn rows_left(&self) -> usize {
         self.pieces.iter().map(|piece| piece.rows.len()).sum()
     }
 
@@ -141,10 +147,7 @@ impl ScanPlan {
         for piece in &mut self.pieces {
             let Some(segment) = version.main().groups[piece.group].segments.get(column) else { continue };
             if let Some(ranges) = segment.window_ranges(memory)? {
-                let within = ranges.rows_within(piece.rows.clone(), wanted);
-                self.groups_pruned += usize::from(within.is_empty());
-                self.rows_pruned += (piece.rows.len() - within.len()) as u64;
-                piece.rows = within;
+                piece.rows = ranges.rows_within(piece.rows.clone(), wanted);
             }
         }
         self.pieces.retain(|piece| !piece.rows.is_empty());
@@ -164,33 +167,21 @@ impl ScanPlan {
         for Piece { group, rows } in std::mem::take(&mut self.pieces) {
             query.cancel.check()?;
             let windows = version.windows_of(group, columns, hash, &mut builds_left)?;
-            self.groups_pruned += usize::from(windows.is_empty());
-            self.rows_pruned += rows.len() as u64;
-            if !windows.is_empty() {
-                for rows in runs_of(windows, &rows) {
-                    self.rows_pruned -= rows.len() as u64;
-                    self.pieces.push(Piece { group, rows });
-                }
-            }
+            self.pieces.extend(runs_of(windows, &rows).into_iter().map(|rows| Piece { group, rows }));
         }
         Ok(())
     }
 
-    /// What is left, cut into morsels.
-    pub(super) fn morsels(&mut self, criteria: &Criteria<'_>) -> Vec<Morsel> {
+    /// What is left, cut into morsels, and the rows of the delta.
+    pub(super) fn morsels(&self, criteria: &Criteria<'_>) -> Vec<Morsel> {
         let mut morsels = Vec::new();
-        for Piece { group: number, rows } in std::mem::take(&mut self.pieces) {
-            let group = &criteria.version.main().groups[number];
+        for Piece { group: number, rows } in &self.pieces {
+            let group = &criteria.version.main().groups[*number];
             for start in (0..rows.end).step_by(MORSEL_ROWS) {
                 let rows = rows.start.max(start)..rows.end.min(start + MORSEL_ROWS);
-                if rows.is_empty() {
-                    continue;
-                }
-                // Parts have bounds of their own.
-                if rows.len() < group.rows as usize && criteria.refute(group, &rows) {
-                    self.rows_pruned += rows.len() as u64;
-                } else {
-                    morsels.push(Morsel::Main(group.clone(), number as Place, rows));
+                // Parts have bounds of their own; those of whole row groups were looked at.
+                if !rows.is_empty() && (rows.len() == group.rows as usize || !criteria.refute(group, &rows)) {
+                    morsels.push(Morsel::Main(group.clone(), *number as Place, rows));
                 }
             }
         }

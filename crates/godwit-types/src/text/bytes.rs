@@ -1,15 +1,18 @@
 //! Blobs, bits and UUIDs as text.
 
-use std::fmt::Write;
-
 use memchr::memchr;
 
 /// `\x` and two digits for each byte.
 pub(super) fn write_blob(out: &mut String, bytes: &[u8]) {
     out.push_str("\\x");
-    for byte in bytes {
-        write!(out, "{byte:02x}").expect("strings take everything");
-    }
+    write_hex(out, bytes);
+}
+
+/// Two hexadecimal digits for each byte.
+pub fn write_hex(out: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    out.extend(digits.map(|digit| char::from(DIGITS[usize::from(digit)])));
 }
 
 /// PostgreSQL's `\x00ff`, or text in which `\xFF` and `\377` are bytes and `\\` is a backslash.

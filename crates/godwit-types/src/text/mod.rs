@@ -31,6 +31,7 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result, SqlState};
 
+pub use bytes::write_hex;
 pub use digits::write_integer;
 pub use json::{special_in_string, write_json_escaped, write_json_string};
 pub(crate) use nested::wrong_length;

@@ -5,8 +5,8 @@
 
 use godwit_common::Result;
 use godwit_types::{
-    SqlType, Value, format_value, iso_moment, needs_quotes, write_escaped, write_json_escaped, write_json_string,
-    write_part, write_quoted, write_value,
+    SqlType, Value, format_value, iso_moment, needs_quotes, write_escaped, write_hex, write_json_escaped,
+    write_json_string, write_part, write_quoted, write_value,
 };
 
 use super::Reader;
@@ -183,11 +183,9 @@ fn write_pieces<S: TextSink>(text: &str, out: &mut S, write: impl Fn(&mut String
 
 /// Writes a BLOB in hexadecimal digits behind `prefix`.
 fn write_blob<S: TextSink>(bytes: &[u8], prefix: &str, out: &mut S) -> Result<()> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.text().push_str(prefix);
     for piece in bytes.chunks(PIECE_BYTES) {
-        let digits = piece.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        out.text().extend(digits.map(|digit| char::from(DIGITS[usize::from(digit)])));
+        write_hex(out.text(), piece);
         out.end_part()?;
     }
     Ok(())
