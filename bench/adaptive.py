@@ -33,8 +33,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
+from disk import drop_page_cache
 from engines.godwit_native import native_file
-from first_run import drop_page_cache
 from measure import geometric_mean
 from options import ROOT, add_common, circumstances, list_of
 from suites.base import Options

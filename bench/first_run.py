@@ -5,17 +5,18 @@
 
 Engines take turns: a process is started, its tables are made known, and the query runs twice. The clock is next to the
 engine's call, as for `run.py`. With `--dropped`, the files' pages are dropped from the system's cache before each first
-run. Writes tables for both runs to the terminal, and JSON and plots to bench/results.
+run, and what an engine then has the disk read is shown, with the time that the disk alone would take for it.
+Writes tables for both runs to the terminal, and JSON and plots to bench/results.
 """
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from disk import drop_page_cache, throughput
 from engines import ENGINES, EngineProcess, Limits
 from measure import Measurement, Measurements, Turns, as_json, check_results, line, summary, take_turn
 from options import add_common, circumstances, list_of, parse_size
@@ -40,10 +41,14 @@ def main() -> int:
         print(f"\n{run} run, page cache {cache}\n{summary(measurements, arguments.engines, arguments.reference)}")
         title = f"{suite.title}, {run} run in a new process, page cache {cache}, {arguments.threads} threads"
         plot(measurements, arguments.engines, arguments.reference, title, [], arguments.output / f"{name}-{run}.png")
+    disk_rate = throughput(own_files(suite.tables.values()), arguments.threads) if arguments.dropped else None
+    if disk_rate:
+        print("\n" + disk_shares(measured["first"], arguments.engines, disk_rate))
     report = {
         "suite": suite.name,
         **circumstances(arguments),
         "page_cache": cache,
+        "disk_bytes_per_second": disk_rate,
         "runs": arguments.runs,
         "versions": versions,
         **{run: as_json(measurements) for run, measurements in measured.items()},
@@ -90,14 +95,16 @@ def own_files(tables: Iterable[Path]) -> list[Path]:
     return [file for folder in folders for file in folder.iterdir() if file.is_file()]
 
 
-def drop_page_cache(files: list[Path]) -> None:
-    """Has the system forget what it has of these files. It needs no rights, since nothing in them is unwritten."""
-    for file in files:
-        descriptor = os.open(file, os.O_RDONLY)
-        try:
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(descriptor)
+def disk_shares(first_runs: Measurements, engines: list[str], disk_rate: float) -> str:
+    """Per engine: how much of the time of all first runs the disk alone would take for what was read."""
+    lines = [f"the disk: {disk_rate / 1e6:,.0f} MB/s in large reads"]
+    for engine in engines:
+        done = [of_query[engine] for of_query in first_runs.values() if of_query[engine].median]
+        read, seconds = sum(m.disk_bytes for m in done), sum(m.median for m in done)
+        if seconds:
+            share = read / disk_rate / seconds
+            lines.append(f"{engine:<18}read {read / 1e9:.2f} GB of it: {share:.0%} of {seconds:.2f} s")
+    return "\n".join(lines)
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -23,6 +23,8 @@ class Measurement:
     result: Fingerprint | None = None
     # The most memory that was seen in use.
     peak_bytes: int = 0
+    # The most that a run had the disk read.
+    disk_bytes: int = 0
     # Why there are no times, or why they don't count.
     error: str | None = None
 
@@ -77,6 +79,7 @@ def take_turn(
     """Runs a query; its rows are looked at the first time."""
     outcome = engine.run(suite.queries[query], with_rows=first)
     measurement.peak_bytes = max(measurement.peak_bytes, outcome.peak_bytes)
+    measurement.disk_bytes = max(measurement.disk_bytes, outcome.disk_bytes)
     if outcome.error:
         measurement.error = ("not supported: " if outcome.unsupported else "") + outcome.error
         return

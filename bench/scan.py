@@ -27,8 +27,8 @@ import numpy
 import pyarrow
 import pyarrow.parquet
 
+from disk import drop_page_cache, reading_seconds
 from engines import EngineProcess, Limits
-from first_run import drop_page_cache
 from measure import Measurement, check_results, geometric_mean, take_turn
 from options import add_common, circumstances, list_of
 from plot import COLORS
@@ -157,25 +157,6 @@ def snappy(file: Path, name: str, threads: int) -> float:
     pages = [values[start : start + PAGE_BYTES] for start in range(0, len(values), PAGE_BYTES)]
     packed = [(codec.compress(page, asbytes=True), len(page)) for page in pages]
     return len(values) / best(threads, packed, lambda page: codec.decompress(page[0], page[1], asbytes=True)) / 1e6
-
-
-def reading_seconds(file: Path, ranges: Iterable[tuple[int, int]], threads: int) -> float:
-    """Seconds for reading parts of a file that isn't in the page cache, in large pieces."""
-    ranges = list(ranges)
-
-    def read(part: tuple[int, int]) -> int:
-        with file.open("rb", buffering=0) as opened:
-            opened.seek(part[0])
-            return len(opened.read(part[1]))
-
-    seconds = []
-    for _ in range(LIMIT_RUNS):
-        drop_page_cache([file])
-        start = time.perf_counter()
-        with ThreadPoolExecutor(4 * threads) as pool:
-            list(pool.map(read, ranges))
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def plot(measured: dict[str, Column], arguments: argparse.Namespace, file: Path) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from disk import disk_bytes
 from engines.base import Limits, Row, Unsupported
 from resident import SAMPLES_PER_SECOND, machine_bytes, resident_bytes, tree
 
@@ -37,6 +38,8 @@ class Outcome:
     unsupported: bool = False
     # The most that the engine was seen to have in use while the query ran.
     peak_bytes: int = 0
+    # What the engine had the disk read meanwhile.
+    disk_bytes: int = 0
 
 
 @dataclass
@@ -63,6 +66,7 @@ class EngineProcess:
         try:
             if not self.process.is_alive():
                 self._start()
+            disk_before = self._disk_bytes()
             self.connection.send((sql, with_rows))
             deadline = time.monotonic() + self.timeout_seconds
             while not self.connection.poll(1 / SAMPLES_PER_SECOND):
@@ -76,6 +80,7 @@ class EngineProcess:
                     break
             else:
                 outcome = self.connection.recv()
+                outcome.disk_bytes = self._disk_bytes() - disk_before
         except (EOFError, ConnectionResetError, BrokenPipeError):
             outcome = Outcome(error="the process died")
         except EngineError as error:
@@ -94,6 +99,9 @@ class EngineProcess:
     def _resident_bytes(self) -> int:
         """What the engine has in use."""
         return max(0, sum(map(resident_bytes, tree(self.process.pid))) - self.overhead_bytes)
+
+    def _disk_bytes(self) -> int:
+        return sum(map(disk_bytes, tree(self.process.pid)))
 
     def _kill(self) -> None:
         """Ends the process and its children, if they are still there."""

@@ -8,7 +8,7 @@ use godwit_functions::{Listed, ListedKind};
 use godwit_syntax::ast::{MacroBody, MacroOverload, Statement};
 use godwit_syntax::{ParsedStatement, parse_script};
 
-use crate::pg_catalog::TYPES;
+use crate::pg_catalog::{CATALOGS, TYPES};
 
 /// The macros, written as users would define them. The comment before each is its description, a line, and an example
 /// with its value, if it has one. Macros of one description are one in the reference.
@@ -151,71 +151,6 @@ CREATE MACRO json_tree(document, root := '$') AS TABLE
         (e ->> '$.id')::UBIGINT AS id, (e ->> '$.parent')::UBIGINT AS parent,
         root || substring(e ->> '$.fullkey', 2) AS fullkey, root || substring(e ->> '$.path', 2) AS path
     FROM (SELECT unnest(json_tree_entries(json_extract(document, root))) AS e) AS parts;
-
--- The schemas in which names are looked up
---   current_schemas(false) → [main]
-CREATE MACRO current_schemas(with_implicit) AS
-    CASE WHEN with_implicit THEN ['pg_catalog', current_schema()] ELSE [current_schema()] END;
--- The name of the user with a number
-CREATE MACRO pg_get_userbyid(role_number) AS 'godwit';
--- The name of the encoding with a number
-CREATE MACRO pg_encoding_to_char(encoding) AS 'UTF8';
--- Whether the server is being restored: it isn't
-CREATE MACRO pg_is_in_recovery() AS false;
--- The number of the schema of temporary tables: 0
-CREATE MACRO pg_my_temp_schema() AS 0;
--- Whether the schema holds temporary tables of another session: it doesn't
-CREATE MACRO pg_is_other_temp_schema(schema_number) AS false;
--- Whether the type with a number is found without its schema
-CREATE MACRO pg_type_is_visible(type_number) AS true;
--- Whether the function with a number is found without its schema
-CREATE MACRO pg_function_is_visible(function_number) AS true;
--- Whether the table with a number is found without its schema
-CREATE MACRO pg_table_is_visible(table_number) AS EXISTS (
-    SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.oid = table_number AND n.nspname IN (current_schema(), 'pg_temp'));
--- The text of an expression of the catalog
-CREATE MACRO pg_get_expr(expression, table_number, pretty := false) AS expression;
--- The query of the view with a number
-CREATE MACRO pg_get_viewdef(view_number, pretty := false) AS (
-        SELECT v.definition FROM pg_catalog.pg_views v JOIN pg_catalog.pg_namespace n ON n.nspname = v.schemaname
-            JOIN pg_catalog.pg_class c ON c.relname = v.viewname AND c.relnamespace = n.oid
-        WHERE c.oid = view_number);
--- The definition of the constraint with a number
-CREATE MACRO pg_get_constraintdef(constraint_number, pretty := false) AS
-    (SELECT c.definition FROM pg_catalog.pg_constraint c WHERE c.oid = constraint_number);
--- The definition of the index with a number
-CREATE MACRO pg_get_indexdef(index_number) AS
-    (SELECT i.definition FROM pg_catalog.pg_index i WHERE i.indexrelid = index_number);
--- The comment of the object with a number
-CREATE MACRO obj_description(object_number, catalog_name := 'pg_class') AS
-    (SELECT d.description FROM pg_catalog.pg_description d WHERE d.objoid = object_number AND d.objsubid = 0);
--- The comment of a column of the table with a number
-CREATE MACRO col_description(table_number, column_number) AS
-    (SELECT d.description FROM pg_catalog.pg_description d
-        WHERE d.objoid = table_number AND d.objsubid = column_number);
--- The comment of an object that databases share: NULL
-CREATE MACRO shobj_description(object_number, catalog_name) AS NULL::VARCHAR;
--- Whether the user may do something with a table: always
-CREATE MACRO has_table_privilege(object, privilege) AS true, (role, object, privilege) AS true;
--- Whether the user may do something with a schema: always
-CREATE MACRO has_schema_privilege(object, privilege) AS true, (role, object, privilege) AS true;
--- Whether the user may do something with a database: always
-CREATE MACRO has_database_privilege(object, privilege) AS true, (role, object, privilege) AS true;
--- Whether the user may do something with a sequence: always
-CREATE MACRO has_sequence_privilege(object, privilege) AS true, (role, object, privilege) AS true;
--- Whether the user may do something with a function: always
-CREATE MACRO has_function_privilege(object, privilege) AS true, (role, object, privilege) AS true;
--- Whether the user may do something with a column: always
-CREATE MACRO has_column_privilege(object, part, privilege) AS true, (role, object, part, privilege) AS true;
--- Whether the user may do something with some column of a table: always
-CREATE MACRO has_any_column_privilege(object, privilege) AS true, (role, object, privilege) AS true;
--- Whether the user has the privileges of a role: always
-CREATE MACRO pg_has_role(role, privilege) AS true, (member, role, privilege) AS true;
--- How the table with a number is divided into partitions: NULL, as none is
-CREATE MACRO pg_get_partkeydef(table_number) AS NULL::VARCHAR;
--- The sessions that a session waits for: none
-CREATE MACRO pg_blocking_pids(session_number) AS []::INTEGER[];
 
 -- The databases, as in DuckDB
 CREATE MACRO duckdb_databases() AS TABLE
@@ -414,6 +349,15 @@ fn format_type() -> String {
     )
 }
 
+/// Builds PostgreSQL's functions. Its catalogs have their numbers there.
+fn pg_catalog_functions() -> String {
+    let cases = |case: &dyn Fn(i64, &str) -> String| CATALOGS.map(|(oid, name)| case(oid, name)).concat();
+    include_str!("pg_catalog_functions.sql")
+        .replace("{numbers_of_catalogs}", &cases(&|oid, name| format!(" WHEN '{name}' THEN {oid}")))
+        .replace("{names_of_catalogs}", &cases(&|oid, name| format!(" WHEN {oid} THEN '{name}'")))
+        .replace("{process}", &std::process::id().to_string())
+}
+
 /// A macro whose definition is parsed when it is first used: all of them take milliseconds.
 struct BuiltInMacro {
     text: &'static str,
@@ -425,7 +369,8 @@ struct BuiltInMacro {
 }
 
 /// The text of all definitions. Each begins a line with `CREATE MACRO` and the name, after its comment.
-static SCRIPT: LazyLock<String> = LazyLock::new(|| [DEFINITIONS, TRACES, &format_type()].concat());
+static SCRIPT: LazyLock<String> =
+    LazyLock::new(|| [DEFINITIONS, TRACES, &format_type(), &pg_catalog_functions()].concat());
 
 static BY_NAME: LazyLock<HashMap<&'static str, BuiltInMacro>> = LazyLock::new(|| {
     let parts: Vec<&'static str> = SCRIPT.split("\nCREATE MACRO ").collect();

@@ -109,6 +109,29 @@ const PROC: &str = "oid# proname pronamespace#=11 proowner#=10 prolang#=12 proco
 /// Tables of things that don't exist: each with its columns.
 const EMPTY: &str = include_str!("pg_catalog_empty.txt");
 
+/// PostgreSQL's catalogs, with their OIDs there.
+pub(crate) const CATALOGS: [(i64, &str); 16] = [
+    (1247, "pg_type"),
+    (1249, "pg_attribute"),
+    (1255, "pg_proc"),
+    (CLASS_OID, "pg_class"),
+    (1260, "pg_authid"),
+    (1262, "pg_database"),
+    (2604, "pg_attrdef"),
+    (2606, "pg_constraint"),
+    (2608, "pg_depend"),
+    (2609, "pg_description"),
+    (2610, "pg_index"),
+    (2615, "pg_namespace"),
+    (2618, "pg_rewrite"),
+    (2620, "pg_trigger"),
+    (3079, "pg_extension"),
+    (3456, "pg_collation"),
+];
+
+/// Number of the catalog of tables.
+const CLASS_OID: i64 = 1259;
+
 /// PostgreSQL types: OID, name, bytes, category, OID of the array type, and result of `format_type`.
 pub(crate) const TYPES: [(i64, &str, i64, &str, i64, &str); 24] = [
     (16, "bool", 1, "B", 1000, "boolean"),
@@ -438,11 +461,11 @@ impl Source<'_> {
     }
 
     fn descriptions(&self) -> Vec<Vec<Value>> {
-        let class = oid(&[PG_CATALOG, "pg_class"]);
         let mut rows = Vec::new();
         for relation in self.relations() {
             let comments = relation.entry.comments();
-            let row = |column: Value, comment: &str| vec![number(relation.oid()), number(class), column, text(comment)];
+            let row =
+                |column: Value, comment: &str| vec![number(relation.oid()), number(CLASS_OID), column, text(comment)];
             rows.extend(comments.own.iter().map(|comment| row(number(0), comment)));
             for (at, (name, ..)) in self.columns(&relation).into_iter().enumerate() {
                 rows.extend(comments.of_column(&name).map(|comment| row(number(at as i64 + 1), comment)));

@@ -70,7 +70,7 @@ keywords! {
         Export Extract First Following Force Function Generated Global Groups Grouping Identity If Ignore Import
         Include Increment Index Insert Install Interval Isolation Key Lambda Last Level Load Local Localtime
         Localtimestamp Locked Macro Map Matched Materialized Maxvalue Merge Minvalue Name Next No Nothing Nowait Nulls
-        Of Ordinality Others Overlay Owned Partition Percent Position Pragma Preceding Precision Prepare Range Read
+        Of Operator Ordinality Others Overlay Owned Partition Percent Position Pragma Preceding Precision Prepare Range Read
         Recursive Release Rename Repeatable Replace Reset Respect Restart Restrict Rollback Rollup Row Rows Sample
         Savepoint Schema Schemas Sequence Serializable Session SessionUser Set Sets Share Show Skip Source Start
         Stdin Stdout Stored Struct Substring Summarize Tables Target Temp Temporary Ties Time Timestamp Trace Transaction Trim

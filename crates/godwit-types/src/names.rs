@@ -45,7 +45,7 @@ static NAMES: &[(&[&str], SqlType, Arguments)] = &[
     (&["double", "double precision", "float8"], T::Double, A::None),
     (&["decimal", "numeric", "dec"], T::decimal(18, 3), A::Digits),
     (
-        &["varchar", "text", "string", "char", "character", "character varying", "bpchar", "nvarchar"],
+        &["varchar", "text", "string", "char", "character", "character varying", "bpchar", "nvarchar", "name"],
         T::Varchar,
         A::Length,
     ),

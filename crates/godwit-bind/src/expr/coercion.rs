@@ -12,6 +12,7 @@ use godwit_syntax::ast;
 use godwit_types::{SqlType, Value, cast_kind, cast_value, common_type};
 
 use super::CastContext;
+use super::identifiers::identifier_type;
 use super::open_types::{closed, is_open, open_type};
 use crate::Binder;
 use crate::binder::ExprContext;
@@ -86,6 +87,9 @@ impl Binder {
         lenient: bool,
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
+        if let Some(identifiers) = identifier_type(data_type) {
+            return self.cast_to_identifier(operand, identifiers, lenient, data_type.span, cx);
+        }
         let ty = self.data_type(data_type)?;
         let value = self.expr(operand, cx)?;
         if !lenient {

@@ -43,7 +43,10 @@ pub(crate) struct Collation {
 impl Collation {
     /// Parses `NOCASE`, `NOACCENT` and a language, joined by dots, or a name for byte order.
     fn named(name: &ast::ObjectName) -> Result<Self> {
-        let parts: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
+        let mut parts: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
+        if parts.len() > 1 && parts[0].eq_ignore_ascii_case("pg_catalog") {
+            parts.remove(0);
+        }
         Self::of_parts(&parts).map_err(|part| {
             Error::unsupported(format!("the collation {part}")).at_span(name.span).with_hint(
                 "collations are NOCASE, NOACCENT, languages such as de or \"en-US\", these joined by dots, and \"C\", the \

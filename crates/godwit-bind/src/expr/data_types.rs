@@ -36,6 +36,7 @@ impl Binder {
         let parts: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
         let built_in = match &parts[..] {
             [single] => SqlType::from_name(single, &numbers),
+            [schema, single] if schema.eq_ignore_ascii_case("pg_catalog") => SqlType::from_name(single, &numbers),
             _ => Err(Error::user(format!("no type named {}", parts.join("."))).with_code(SqlState::UNDEFINED_OBJECT)),
         };
         match built_in {

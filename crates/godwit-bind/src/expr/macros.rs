@@ -52,6 +52,18 @@ impl Binder {
             let error = Error::user(format!("macro {} uses itself", found.name));
             return Err(error.with_code(SqlState::INVALID_DEFINITION).at_span(call.name.span));
         }
+        self.expanded(found, body, arguments, span, cx)
+    }
+
+    /// Binds the body of a scalar macro, applied to values.
+    pub(super) fn expanded(
+        &mut self,
+        found: &Macro,
+        body: &ast::Expr,
+        arguments: Arguments,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
         let (aliases, shared) = self.with_volatile_shared(arguments);
         let before = (cx.collected.aggregates.len(), cx.collected.windows.len());
         let scope = Scope { aliases, ..Scope::default() };

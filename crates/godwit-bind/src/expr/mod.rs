@@ -25,6 +25,7 @@ mod collation;
 mod constants;
 mod data_types;
 mod fill;
+mod identifiers;
 mod lambdas;
 mod literals;
 mod macros;

@@ -163,6 +163,35 @@ impl Parser<'_> {
 
     fn binary(&mut self, left: Expr, start: Span, op: BinaryOperator, level: u8) -> Result<Expr> {
         let op_span = self.take().span;
+        self.after_operator(left, start, op, op_span, level)
+    }
+
+    /// `left OPERATOR(pg_catalog.~) right`: an operator with its schema.
+    fn qualified_operator(&mut self, left: Expr, start: Span) -> Result<Expr> {
+        let op_start = self.take().span;
+        self.expect_symbol(Symbol::LeftParen)?;
+        while self.is_name_at(0) {
+            let schema = self.name_of("a schema")?;
+            if !schema.is("pg_catalog") && !schema.is("main") && !schema.is("system") {
+                let error = super::syntax_error(format!("no operators in the schema {}", schema.text));
+                return Err(error.with_hint("all operators are in pg_catalog").at_span(schema.span));
+            }
+            self.expect_symbol(Symbol::Dot)?;
+        }
+        let Some((op, _)) = self.symbol_at(0).and_then(infix) else { return Err(self.expected("an operator")) };
+        self.take();
+        self.expect_symbol(Symbol::RightParen)?;
+        self.after_operator(left, start, op, self.since(op_start), OTHER)
+    }
+
+    fn after_operator(
+        &mut self,
+        left: Expr,
+        start: Span,
+        op: BinaryOperator,
+        op_span: Span,
+        level: u8,
+    ) -> Result<Expr> {
         if let Some(quantifier) = self.quantifier() {
             return self.quantified(left, start, op, op_span, quantifier);
         }
@@ -230,6 +259,9 @@ impl Parser<'_> {
                 let args = [zone, left].map(|value| Argument { name: None, value });
                 let call = Call::new(ObjectName::of(Ident::new("timezone", name)), args.into());
                 Ok(Expr { kind: ExprKind::Call(Box::new(call)), span: self.since(start) })
+            }
+            K::Operator if OTHER > level && self.symbol_at(1) == Some(Symbol::LeftParen) => {
+                self.qualified_operator(left, start)
             }
             K::Collate if COLLATE > level => {
                 self.take();

@@ -177,11 +177,12 @@ fn joins_of_all_kinds_and_conditions() {
 
 #[test]
 fn marks_with_and_without_null() {
-    for form in 0..9 {
+    for form in 0..14 {
         let mut builder = Builder::default();
         let [left, right] = tables().map(|table| builder.scan(&table));
         let (l, r) = (builder.columns(left), builder.columns(right));
         let equal = |comparison, at: usize| Expr::compare(comparison, l[at].clone(), r[at].clone());
+        let both = || vec![equal(Comparison::Equal, 0), equal(Comparison::Equal, 1)];
         let of_right = |number: i128| {
             let number = Expr::literal(Value::Integer(number), r[0].ty.clone());
             Expr::compare(Comparison::Equal, number, r[0].clone())
@@ -189,9 +190,15 @@ fn marks_with_and_without_null() {
         let (conditions, compare) = match form {
             0 => (vec![equal(Comparison::Equal, 0)], vec![]),
             1 => (vec![], vec![equal(Comparison::Equal, 0)]),
-            2 => (vec![], vec![equal(Comparison::Equal, 0), equal(Comparison::Equal, 1)]),
+            2 => (vec![], both()),
             3 => (vec![equal(Comparison::NotDistinct, 1)], vec![equal(Comparison::Equal, 0)]),
             4 => (vec![], vec![equal(Comparison::Less, 0)]),
+            // Three and four equalities, one within a condition on pairs, one with a constant, of a few rows.
+            9 => (vec![], [both(), vec![of_right(1)]].concat()),
+            10 => (vec![], [both(), both()].concat()),
+            11 => (vec![equal(Comparison::Less, 0)], both()),
+            12 => (vec![of_right(7)], both()),
+            13 => (vec![], vec![equal(Comparison::NotDistinct, 0), equal(Comparison::Equal, 1)]),
             5 => (vec![], vec![equal(Comparison::NotDistinct, 0), equal(Comparison::Greater, 1)]),
             // All rows of the left side have one mark, or nearly.
             6 => (vec![], vec![of_right(7)]),
