@@ -4,6 +4,7 @@
 //! dense integers:  one bit per integer of [min, max]                            exact, 1 access
 //! all others:      register-blocked Bloom filter: 4 bits of one 64-bit word     1 access, ~1 % wrong positives
 //! both:            [min, max] of integers, for pruning row groups and pages
+//! few keys:        the hash of each, for tables that can look keys up
 //! ```
 //!
 //! Workers that build a hash table fill a [`KeySet`] at the same time; a finished set never changes.
@@ -14,9 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use godwit_common::MemoryTag;
 use godwit_memory::BufferManager;
 use godwit_rows::{AtomicWords, IntegerKey, match_integers};
-use godwit_vector::kernels::hash::hash_columns;
+use godwit_vector::kernels::hash::{hash_columns, hash_vectors};
 use godwit_vector::kernels::select::select_bits;
 use godwit_vector::{Bitmap, ColumnView, Data, Dictionary, Flat, Native, ValueRange, Vector};
+use parking_lot::Mutex;
 
 use crate::top_bound::TopBound;
 
@@ -38,6 +40,9 @@ const SPARSE_BITS_PER_KEY_MAX: u128 = 256;
 const SPARSE_BITS_MAX: u128 = BLOOM_BYTES_MAX as u128 * 8;
 /// Maximum size of a bit vector.
 const BITS_MAX: u128 = 1 << 30;
+/// Maximum number of build rows whose hashes are known: each is looked up in every row group that isn't ruled out, in some
+/// 0.1 µs, and a scan for more reads most windows anyway.
+const FEW_KEYS_MAX: u64 = 64;
 /// A filter may take at most this share of the memory limit.
 const MEMORY_SHARE: u64 = 16;
 
@@ -80,6 +85,27 @@ impl KeyFilter {
     /// True if rows that pass certainly have a match.
     pub fn is_exact(&self) -> bool {
         self.set.as_ref().is_some_and(|set| set.is_exact())
+    }
+
+    /// The hashes of the keys if they are few, as [`hash_vectors`] gives them for a single column: rows with other hashes
+    /// have no match.
+    pub fn hashes(&self) -> Option<Vec<u64>> {
+        if self.keys > FEW_KEYS_MAX {
+            return None;
+        }
+        let of_integers = |keys: Vec<i64>| {
+            let (mut hashes, rows) = (Vec::new(), keys.len());
+            hash_vectors(&[Vector::from_values(keys, None)], rows, &mut hashes);
+            hashes
+        };
+        match (self.set.as_deref(), self.range) {
+            (_, Some(range)) if range.min == range.max => Some(of_integers(vec![i64::try_from(range.min).ok()?])),
+            (Some(KeySet::Bits { min, words }), _) => Some(of_integers(integers_in(*min, words.as_slice()))),
+            (Some(KeySet::Bloom { few: Some(few), .. }), _) => {
+                Some(few.lock().clone()).filter(|hashes| hashes.len() as u64 <= FEW_KEYS_MAX)
+            }
+            _ => None,
+        }
     }
 
     /// Bytes that are looked up at random places.
@@ -170,7 +196,7 @@ impl KeyFilter {
         let Data::Flat(flat) = keys.data() else { unreachable!("only flat vectors get here") };
         match self.set.as_deref() {
             Some(KeySet::Bits { min, words }) => retain_bits(flat, *min, words.as_slice(), rows),
-            Some(KeySet::Bloom { words }) => {
+            Some(KeySet::Bloom { words, .. }) => {
                 let words = words.as_slice();
                 let mut hashes = Vec::new();
                 hash_columns(&[ColumnView { vector: keys, selection: Some(rows) }], rows.len(), &mut hashes);
@@ -211,6 +237,19 @@ fn retain_bits(flat: &Flat, min: i64, words: &[AtomicU64], rows: &mut Vec<u32>) 
         let word = ((offset >> 6) as usize).min(last);
         words[word].load(Ordering::Relaxed) >> (offset & 63) & 1 == 1
     }));
+}
+
+/// The integers of a bit vector.
+fn integers_in(min: i64, words: &[AtomicU64]) -> Vec<i64> {
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let mut bits = word.load(Ordering::Relaxed);
+        while bits != 0 {
+            found.push(min.wrapping_add((at as i64) << 6 | i64::from(bits.trailing_zeros())));
+            bits &= bits - 1;
+        }
+    }
+    found
 }
 
 /// Tells a memory trace that `count` words were read.
@@ -260,6 +299,8 @@ pub enum KeySet {
     Bloom {
         /// Their number is a power of two.
         words: AtomicWords,
+        /// The hashes of the keys, if few are expected; more than [`FEW_KEYS_MAX`] are incomplete.
+        few: Option<Mutex<Vec<u64>>>,
     },
 }
 
@@ -301,7 +342,7 @@ impl KeySet {
             return None;
         }
         let words = AtomicWords::zeroed(words as usize, keys as usize, memory, MemoryTag::HashTable).ok()?;
-        Some(KeySet::Bloom { words })
+        Some(KeySet::Bloom { words, few: (keys <= FEW_KEYS_MAX).then(Mutex::default) })
     }
 
     /// Adds the keys that aren't NULL, which are in the range that the set was made for. May be called concurrently.
@@ -337,12 +378,17 @@ impl KeySet {
                 });
                 seen == 0
             }
-            KeySet::Bloom { words } => {
+            KeySet::Bloom { words, few } => {
                 words.make_resident();
                 let words = words.as_slice();
                 let mut hashes = Vec::new();
                 hash_columns(&[ColumnView { vector: keys, selection: Some(&rows) }], rows.len(), &mut hashes);
                 note_loads(words, hashes.len(), |i| bloom_position(hashes[i], words.len()).0);
+                if let Some(few) = few {
+                    let mut few = few.lock();
+                    let room = (FEW_KEYS_MAX as usize + 1).saturating_sub(few.len());
+                    few.extend(hashes.iter().take(room));
+                }
                 rows.clear();
                 for hash in hashes {
                     let (word, mask) = bloom_position(hash, words.len());
@@ -370,7 +416,7 @@ impl KeySet {
 
     /// Its size.
     pub fn bytes(&self) -> u64 {
-        let (KeySet::Bits { words, .. } | KeySet::Bloom { words }) = self;
+        let (KeySet::Bits { words, .. } | KeySet::Bloom { words, .. }) = self;
         words.bytes() as u64
     }
 

@@ -78,9 +78,10 @@ pub struct ScanRequest {
 impl ScanRequest {
     /// The criteria for pruning rows. Known once the filters of joins are.
     pub fn pruning(&self) -> Pruning<'_> {
-        let ranges = self.join_filters.iter();
-        let ranges = ranges.filter_map(|filter| Some((self.columns[filter.column], filter.range()?)));
-        Pruning { filters: &self.filters, key_ranges: ranges.collect() }
+        let filters = self.join_filters.iter();
+        let ranges = filters.clone().filter_map(|filter| Some((self.columns[filter.column], filter.range()?)));
+        let hashes = filters.filter_map(|filter| Some((self.columns[filter.column], filter.hashes()?)));
+        Pruning { filters: &self.filters, key_ranges: ranges.collect(), key_hashes: hashes.collect() }
     }
 }
 
@@ -99,5 +100,10 @@ impl ScanFilter {
     /// Bounds of the column's values in rows that may pass, if they are known: before the scan starts.
     pub fn range(&self) -> Option<ValueRange> {
         self.filter.get().filter(|_| self.key.is_none())?.range()
+    }
+
+    /// The hashes of the column's values in rows that may pass, if they are few and known.
+    fn hashes(&self) -> Option<Vec<u64>> {
+        self.filter.get().filter(|_| self.key.is_none())?.hashes()
     }
 }

@@ -174,34 +174,45 @@ impl TableVersion {
         })
     }
 
-    /// The key or index all of whose columns have a single value, if scans may ask for it: its columns and the hash of
-    /// their values. `values` are columns with a vector of one value each.
-    pub(crate) fn looked_up(&self, values: &[(usize, Vector)]) -> Option<(Vec<usize>, u64)> {
+    /// The key or index all of whose columns have a single value, or whose only column has few, if scans may ask for it:
+    /// its columns and the hashes of their values. `values` are columns with all their values, `hashes` are columns with
+    /// the hashes of all of them.
+    pub(crate) fn looked_up(
+        &self,
+        values: &[(usize, Vector)],
+        hashes: &[(usize, Vec<u64>)],
+    ) -> Option<(Vec<usize>, Vec<u64>)> {
         let fields = self.schema().fields();
-        let value_of = |name: &String| {
-            values.iter().find(|(column, _)| fields.get(*column).is_some_and(|it| it.name().eq_ignore_ascii_case(name)))
-        };
+        let is = |column: usize, name: &str| fields.get(column).is_some_and(|it| it.name().eq_ignore_ascii_case(name));
+        let single = |name: &String| values.iter().find(|(column, it)| it.len() == 1 && is(*column, name));
         let TableRules { keys, indexes, .. } = &**self.rules();
         let mut lists = keys.iter().map(|key| &key.columns).chain(indexes.iter().map(|index| &index.columns));
-        let found: Vec<&(usize, Vector)> = lists.find_map(|names| names.iter().map(value_of).collect())?;
-        let (columns, vectors): (Vec<usize>, Vec<Vector>) = found.into_iter().cloned().unzip();
-        let mut hashes = Vec::new();
-        hash_vectors(&vectors, 1, &mut hashes);
-        Some((columns, hashes[0]))
+        let found: Option<Vec<_>> = lists.clone().find_map(|names| names.iter().map(single).collect());
+        if let Some(found) = found {
+            let (columns, vectors): (Vec<usize>, Vec<Vector>) = found.into_iter().cloned().unzip();
+            return Some((columns, hashes_of(&vectors)));
+        }
+        lists.find_map(|names| {
+            let [name] = &names[..] else { return None };
+            let listed = values.iter().find(|(column, _)| is(*column, name));
+            let listed = listed.map(|(column, values)| (vec![*column], hashes_of(std::slice::from_ref(values))));
+            let known = || hashes.iter().find(|(column, _)| is(*column, name));
+            listed.or_else(|| known().map(|(column, hashes)| (vec![*column], hashes.clone())))
+        })
     }
 
-    /// The windows of a row group that may have a row with this hash in columns that [`Self::looked_up`] returned.
-    /// Builds an index if that is due and more may be built.
+    /// The windows of a row group that may have a row with one of these hashes in columns that [`Self::looked_up`]
+    /// returned. Builds an index if that is due and more may be built.
     pub(crate) fn windows_of(
         &self,
         group: usize,
         columns: &[usize],
-        hash: u64,
+        hashes: &[u64],
         builds_left: &mut usize,
     ) -> Result<WindowSet> {
         let RowGroup { key_indexes, rows, .. } = &*self.main().groups[group];
         let visit = |add: &mut dyn FnMut(&[u64])| self.visit_hashes(group, columns, add);
-        key_indexes.windows_of_scan(columns, *rows as usize, hash, builds_left, self.memory(), visit)
+        key_indexes.windows_of_scan(columns, *rows as usize, hashes, builds_left, self.memory(), visit)
     }
 
     fn find_in_delta(&self, columns: &[usize], search: &mut Search<'_>, delta_rows: Range<usize>) -> Result<()> {
@@ -240,6 +251,12 @@ impl TableVersion {
     }
 }
 
+fn hashes_of(columns: &[Vector]) -> Vec<u64> {
+    let mut hashes = Vec::new();
+    hash_vectors(columns, columns.first().map_or(0, Vector::len), &mut hashes);
+    hashes
+}
+
 impl Keys {
     /// Leaves out rows with a NULL: they aren't keys.
     fn new(vectors: Vec<Vector>) -> Self {
@@ -252,8 +269,7 @@ impl Keys {
                 vectors.iter().map(|vector| vector.take(&kept)).collect()
             }
         };
-        let mut hashes = Vec::new();
-        hash_vectors(&vectors, vectors.first().map_or(0, Vector::len), &mut hashes);
+        let hashes = hashes_of(&vectors);
         let mut by_hash: Vec<u32> = (0..hashes.len() as u32).collect();
         by_hash.sort_unstable_by_key(|&key| hashes[key as usize]);
         Self { vectors, hashes, by_hash }

@@ -64,12 +64,31 @@ fn only_windows_that_may_have_a_key_are_read() {
         let left = ROWS - pruned(&connection, "    rows", &query(77));
         assert!(left <= WINDOW_ROWS, "{left} rows of {}", query(77));
     }
+    // So are few keys: of a list, of a join, of rows to insert.
+    let texts = [77, 500_000].map(|key| format!("'text {}'", (key + 1000) * 2654435761_i64 % 4294967296));
+    let few = [
+        "SELECT k FROM t WHERE k IN (77, 500000)".to_owned(),
+        format!("SELECT k FROM t WHERE text IN ({}, {})", texts[0], texts[1]),
+        "SELECT k FROM t JOIN (VALUES (77), (500000), (-5000)) s(x) ON k = x".to_owned(),
+        format!("SELECT k FROM t JOIN (VALUES ({}), ({})) s(x) ON text = x", texts[0], texts[1]),
+        "SELECT k FROM t WHERE k IN (SELECT x FROM (VALUES (77), (500000)) s(x))".to_owned(),
+    ];
+    for query in few {
+        let mut found = values(&connection, &query);
+        found.sort_unstable();
+        assert_eq!(found, [77, 500_000], "{query}");
+        let left = ROWS - pruned(&connection, "    rows", &query);
+        assert!(left <= 2 * WINDOW_ROWS, "{left} rows of {query}");
+    }
+    let insert = "INSERT INTO t (k, v) VALUES (77, 0) ON CONFLICT (k) DO UPDATE SET v = t.v";
+    let left = ROWS - pruned(&connection, "    rows", insert);
+    assert!(left <= WINDOW_ROWS, "{left} rows of {insert}");
+    assert_eq!(values(&connection, "SELECT count(*)::BIGINT FROM t WHERE k = 77"), [1]);
     // Rows changed since then are in the delta, and are found only there.
     connection.execute("UPDATE t SET k = k + 10000000 WHERE k = 77; DELETE FROM t WHERE k = 78").unwrap();
     assert!(values(&connection, &by_number(77)).is_empty());
     assert!(values(&connection, &by_number(78)).is_empty());
     assert_eq!(values(&connection, &by_number(10_000_077)), [10_000_077]);
-    // Nothing but equality with one value is looked up.
     assert_eq!(values(&connection, "SELECT k FROM t WHERE k = 79 OR k = 80 ORDER BY k"), [79, 80]);
     assert_eq!(values(&connection, "SELECT k FROM t WHERE k = -1000"), [-1000]);
     assert!(values(&connection, "SELECT k FROM t WHERE k = 1.5").is_empty());

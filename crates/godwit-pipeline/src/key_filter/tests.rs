@@ -4,6 +4,8 @@ use godwit_memory::BufferConfig;
 use godwit_vector::{PhysicalType, StrColumn};
 use proptest::prelude::*;
 
+use godwit_vector::kernels::hash::hash_integer;
+
 use super::*;
 
 fn memory() -> BufferManager {
@@ -66,8 +68,30 @@ proptest! {
             let filter = KeyFilter::new(range, set.map(Arc::new), rows);
             prop_assert!(!filter.is_exact() || unique == Some(expected.len() == build.len()));
             check(&filter, &keys, &valid, &expected);
+            if let Some(known) = filter.hashes() {
+                prop_assert!(build.iter().all(|&key| known.contains(&hash_integer(key))));
+            } else {
+                prop_assert!(filter.set_bytes() == 0);
+            }
         }
     }
+}
+
+#[test]
+fn hashes_are_known_of_few_keys() {
+    let keys = |rows: i64| Vector::from_values((0..rows).map(|key| key << 40).collect::<Vec<i64>>(), None);
+    let known = |expected: u64, rows: i64| {
+        let set = KeySet::bloom(expected, &memory()).unwrap();
+        (0..2).for_each(|_| assert!(set.insert(&keys(rows / 2))));
+        KeyFilter::new(None, Some(Arc::new(set)), rows as u64).hashes().map(|hashes| hashes.len())
+    };
+    assert_eq!(known(64, 64), Some(64));
+    assert_eq!(known(65, 60), None, "many were expected");
+    assert_eq!(known(10, 66), None, "there were more than expected");
+    let one = KeyFilter::new(Some(ValueRange { min: 7, max: 7 }), None, 1);
+    assert_eq!(one.hashes(), Some(vec![hash_integer(7)]));
+    let several = KeyFilter::new(Some(ValueRange { min: 7, max: 8 }), None, 2);
+    assert_eq!(several.hashes(), None);
 }
 
 #[test]

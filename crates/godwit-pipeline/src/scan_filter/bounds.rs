@@ -91,6 +91,8 @@ pub struct Pruning<'a> {
     pub filters: &'a [Conjunct],
     /// Columns of the table and the ranges of the keys that joins look for in them.
     pub key_ranges: Vec<(usize, ValueRange)>,
+    /// Columns of the table and the hashes of the keys that joins look for in them, where these are few.
+    pub key_hashes: Vec<(usize, Vec<u64>)>,
 }
 
 impl Pruning<'_> {

@@ -6,8 +6,9 @@
 //!
 //! There is a bucket for every four rows, and an entry for each hash in each window that has it: at most 64 for a value
 //! that is everywhere. One absent hash in sixteen million passes. An index is built when keys are looked up, and kept as a
-//! cached page: when memory is short it is dropped, and rebuilt for the next lookup. So a key costs nothing when rows are
-//! written, and little memory when it is checked.
+//! cached page, which is dropped when memory is short. Then it is rebuilt after some lookups have missed it, not for each:
+//! if there is no room for all, most of those in memory stay. So a key costs nothing when rows are written, and little
+//! memory when it is checked.
 
 use godwit_common::{MemoryTag, Result};
 use godwit_encoding::ROW_GROUP_ROWS;
@@ -28,9 +29,9 @@ const _: () = assert!(ROW_GROUP_ROWS.div_ceil(WINDOW_ROWS) <= 1 << WINDOW_BITS, 
 /// Odd, with irregular bits: those of an entry must differ from those that chose its bucket.
 const ENTRY_FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Number of single-key lookups before an index is built for them: building it reads and hashes all keys, which takes
+/// Number of lookups before an index is built for scans, or built again: building it reads and hashes all keys, which takes
 /// about as long as this many searches for a value among the packed keys.
-const SCANS_BEFORE_BUILT: u32 = 16;
+const MISSES_BEFORE_BUILT: u32 = 16;
 
 /// The indexes of some rows, one for each list of columns that was searched.
 #[derive(Default)]
@@ -39,8 +40,10 @@ pub struct KeyIndexes(Mutex<Vec<KeyIndex>>);
 struct KeyIndex {
     columns: Vec<usize>,
     page: Option<CachedPage>,
-    /// Searches that found no index.
-    scans: u32,
+    /// Lookups that found no index since it was last built.
+    misses: u32,
+    /// Whether it has been built before: then it was dropped for lack of memory.
+    was_built: bool,
 }
 
 /// Some windows of a row group.
@@ -72,7 +75,7 @@ impl WindowSet {
 
 impl KeyIndexes {
     /// For each of `hashes`, the windows whose `columns` may have it. If there is no index yet, `visit` has to pass on
-    /// the hashes of all `rows` rows, in order; without memory for an index, they may be anywhere.
+    /// the hashes of all `rows` rows, in order; while an index lacks memory, they may be anywhere.
     pub fn windows(
         &self,
         columns: &[usize],
@@ -81,38 +84,37 @@ impl KeyIndexes {
         memory: &BufferManager,
         visit: impl FnOnce(&mut dyn FnMut(&[u64])) -> Result<()>,
     ) -> Result<Vec<WindowSet>> {
-        Ok(match self.pinned(columns, rows, memory, visit)? {
+        let page = match self.known(columns) {
+            None if self.is_due(columns, true) => self.built(columns, rows, memory, visit)?,
+            known => known,
+        };
+        Ok(match page {
             Some(page) => hashes.iter().map(|&hash| windows_of(page.as_slice(), rows, hash)).collect(),
             None => vec![WindowSet::ALL; hashes.len()],
         })
     }
 
-    /// [`windows`](Self::windows) of one hash for scans, which can search the values themselves: an index is built for
-    /// them only after several have asked, and if this one may build more, which is then counted.
+    /// The windows of all these hashes for scans, which can search the values themselves: an index is built for them only
+    /// after several have asked, and if this one may build more, which is then counted.
     pub fn windows_of_scan(
         &self,
         columns: &[usize],
         rows: usize,
-        hash: u64,
+        hashes: &[u64],
         builds_left: &mut usize,
         memory: &BufferManager,
         visit: impl FnOnce(&mut dyn FnMut(&[u64])) -> Result<()>,
     ) -> Result<WindowSet> {
-        if let Some(page) = self.known(columns) {
-            return Ok(windows_of(page.as_slice(), rows, hash));
-        }
-        {
-            let mut indexes = self.0.lock();
-            let index = Self::index(&mut indexes, columns);
-            index.scans += 1;
-            if index.scans <= SCANS_BEFORE_BUILT || *builds_left == 0 {
-                return Ok(WindowSet::ALL);
+        let page = match self.known(columns) {
+            None if self.is_due(columns, false) && *builds_left > 0 => {
+                *builds_left -= 1;
+                self.built(columns, rows, memory, visit)?
             }
-            index.scans = 0;
-        }
-        *builds_left -= 1;
-        let page = self.pinned(columns, rows, memory, visit)?;
-        Ok(page.map_or(WindowSet::ALL, |page| windows_of(page.as_slice(), rows, hash)))
+            known => known,
+        };
+        let Some(page) = page else { return Ok(WindowSet::ALL) };
+        let windows = hashes.iter().map(|&hash| windows_of(page.as_slice(), rows, hash));
+        Ok(windows.fold(WindowSet::EMPTY, WindowSet::union))
     }
 
     /// The index of some columns, if it exists.
@@ -122,22 +124,28 @@ impl KeyIndexes {
 
     fn index<'a>(indexes: &'a mut Vec<KeyIndex>, columns: &[usize]) -> &'a mut KeyIndex {
         let at = indexes.iter().position(|index| index.columns == columns).unwrap_or_else(|| {
-            indexes.push(KeyIndex { columns: columns.to_vec(), page: None, scans: 0 });
+            indexes.push(KeyIndex { columns: columns.to_vec(), page: None, misses: 0, was_built: false });
             indexes.len() - 1
         });
         &mut indexes[at]
     }
 
-    fn pinned(
+    /// Counts a lookup that finds no index. Returns whether one should be built: after several, or at once if it is the
+    /// first.
+    fn is_due(&self, columns: &[usize], first_at_once: bool) -> bool {
+        let mut indexes = self.0.lock();
+        let index = Self::index(&mut indexes, columns);
+        index.misses += 1;
+        index.misses > MISSES_BEFORE_BUILT || first_at_once && !index.was_built
+    }
+
+    fn built(
         &self,
         columns: &[usize],
         rows: usize,
         memory: &BufferManager,
         visit: impl FnOnce(&mut dyn FnMut(&[u64])) -> Result<()>,
     ) -> Result<Option<PinnedPage>> {
-        if let Some(known) = self.known(columns) {
-            return Ok(Some(known));
-        }
         // Two concurrent lookups may both build it; the later one stays.
         let Ok(_hashes) = memory.reserve(rows * size_of::<u64>(), MemoryTag::Table) else { return Ok(None) };
         let made = memory.cache(index_bytes(rows), MemoryTag::Table, |index| {
@@ -148,7 +156,9 @@ impl KeyIndexes {
             Ok(())
         })?;
         let Some((page, pinned)) = made else { return Ok(None) };
-        Self::index(&mut self.0.lock(), columns).page = Some(page);
+        let mut indexes = self.0.lock();
+        let index = Self::index(&mut indexes, columns);
+        (index.page, index.misses, index.was_built) = (Some(page), 0, true);
         Ok(Some(pinned))
     }
 }
@@ -305,9 +315,9 @@ mod tests {
                 add_all(0..1000, add);
                 Ok(())
             };
-            (indexes.windows_of_scan(&[0], 1000, hash_integer(key), builds_left, &memory, visit).unwrap(), calls)
+            (indexes.windows_of_scan(&[0], 1000, &[hash_integer(key)], builds_left, &memory, visit).unwrap(), calls)
         };
-        for _ in 0..SCANS_BEFORE_BUILT {
+        for _ in 0..MISSES_BEFORE_BUILT {
             assert_eq!(windows(5000, &mut 1), (WindowSet::ALL, 0));
         }
         assert_eq!(windows(5000, &mut 0), (WindowSet::ALL, 0));
@@ -316,6 +326,44 @@ mod tests {
         assert_eq!(builds_left, 0);
         assert_eq!(windows(999, &mut 0), (WindowSet(1), 1));
         assert_eq!(windows(1000, &mut 0), (WindowSet::EMPTY, 1));
+    }
+
+    #[test]
+    fn scans_for_several_keys_get_the_windows_of_all() {
+        let memory = BufferManager::new(BufferConfig::new(64 << 20)).unwrap();
+        let rows = 3 * WINDOW_ROWS;
+        let indexes = KeyIndexes::default();
+        let visit = |add: &mut dyn FnMut(&[u64])| {
+            add_all(0..rows as i64, add);
+            Ok(())
+        };
+        indexes.windows(&[0], rows, &[], &memory, visit).unwrap();
+        let wanted = [-1, 5, 2 * WINDOW_ROWS as i64].map(hash_integer);
+        let visit = |_: &mut dyn FnMut(&[u64])| unreachable!("there is an index");
+        let found = indexes.windows_of_scan(&[0], rows, &wanted, &mut 0, &memory, visit).unwrap();
+        assert_eq!(found, WindowSet(0b101));
+    }
+
+    #[test]
+    fn a_dropped_index_is_rebuilt_after_several_lookups() {
+        let memory = BufferManager::new(BufferConfig::new(16 << 20)).unwrap();
+        let indexes = KeyIndexes::default();
+        let mut calls = 0;
+        let mut windows = || {
+            let visit = |add: &mut dyn FnMut(&[u64])| {
+                calls += 1;
+                add_all(0..1000, add);
+                Ok(())
+            };
+            (indexes.windows(&[0], 1000, &[hash_integer(5000)], &memory, visit).unwrap()[0], calls)
+        };
+        assert_eq!(windows(), (WindowSet::EMPTY, 1));
+        drop(memory.reserve(memory.memory_limit() as usize, MemoryTag::Other).unwrap());
+        for _ in 0..MISSES_BEFORE_BUILT {
+            assert_eq!(windows(), (WindowSet::ALL, 1));
+        }
+        assert_eq!(windows(), (WindowSet::EMPTY, 2));
+        assert_eq!(windows(), (WindowSet::EMPTY, 2));
     }
 
     #[test]

@@ -74,9 +74,11 @@ impl Readable for TableVersion {
             plan.narrow(self, column, wanted, &memory)?;
         }
         if plan.rows_left() > SEARCHED_ROWS_MAX {
-            let values: Vec<_> = task.stages.iter().filter_map(|it| packed::single_value(it, row_type)).collect();
-            if let Some((columns, hash)) = self.looked_up(&values) {
-                plan.look_up(self, &columns, hash, query)?;
+            let of_filters = task.stages.iter().filter_map(|stage| packed::listed_values(stage, row_type));
+            let of_joins = pruning.key_ranges.iter().filter_map(packed::single_key);
+            let values: Vec<_> = of_filters.chain(of_joins).collect();
+            if let Some((columns, hashes)) = self.looked_up(&values, &pruning.key_hashes) {
+                plan.look_up(self, &columns, &hashes, query)?;
             }
         }
         let rows_left = (plan.rows_left() + self.delta_rows()) as u64;

@@ -62,6 +62,9 @@ impl PackedFilter {
     }
 }
 
+/// Maximum number of values of an IN list that are looked up one by one, as many as of a join's keys.
+const LISTED_MAX: usize = 64;
+
 /// The column of a stage and its integers that pass, if they form a range.
 pub(super) fn range(stage: &StagePlan, row_type: &RowType) -> Option<(usize, ValueRange)> {
     match stage {
@@ -79,22 +82,33 @@ pub(super) fn range_of_comparison(condition: &Condition, row_type: &RowType) -> 
     Some((*column, range_of(condition, &row_type[*column])?))
 }
 
-/// The column of a stage and its only value that passes, as a vector, if there is just one and it is a number or a
-/// string.
-pub(super) fn single_value(stage: &StagePlan, row_type: &RowType) -> Option<(usize, Vector)> {
+/// The column of a stage and its values that pass, as a vector, if they are listed, and are numbers or strings.
+pub(super) fn listed_values(stage: &StagePlan, row_type: &RowType) -> Option<(usize, Vector)> {
     let StagePlan::Predicate { columns, conditions, .. } = stage else { return None };
     let &[column] = &columns[..] else { return None };
-    let value = |condition: &Condition| match condition {
-        Condition::Compare(_, Comparison::Equal, Value::Text(text)) => {
-            Some(Vector::flat(Flat::Str(StrColumn::from_strings([text.as_bytes()])), None))
-        }
-        Condition::Compare(_, Comparison::Equal, _) => {
-            let value = range_of(condition, &row_type[column])?.min;
-            i64::try_from(value).ok().map(|value| Vector::from_values(vec![value], None))
-        }
+    let values = conditions.iter().find_map(|condition| match condition {
+        Condition::Compare(_, Comparison::Equal, value) => Some(std::slice::from_ref(value)),
+        Condition::OneOf(_, values) if values.len() <= LISTED_MAX => Some(&values[..]),
         _ => None,
-    };
-    Some((column, conditions.iter().find_map(value)?))
+    })?;
+    let text = |value: &Value| if let Value::Text(text) = value { Some(text.clone()) } else { None };
+    if let Some(texts) = values.iter().map(text).collect::<Option<Vec<_>>>() {
+        return Some((
+            column,
+            Vector::flat(Flat::Str(StrColumn::from_strings(texts.iter().map(|text| text.as_bytes()))), None),
+        ));
+    }
+    let physical = row_type[column].physical;
+    let number = |value: &Value| i64::try_from(value.as_integer()?).ok();
+    let numbers: Option<Vec<i64>> = values.iter().map(number).collect();
+    let numbers = numbers.filter(|_| physical.is_integer() && physical != PhysicalType::I128)?;
+    Some((column, Vector::from_values(numbers, None)))
+}
+
+/// The column of a join's keys and its only value, as a vector, if there is just one.
+pub(super) fn single_key(&(column, range): &(usize, ValueRange)) -> Option<(usize, Vector)> {
+    let value = i64::try_from(range.min).ok().filter(|_| range.min == range.max)?;
+    Some((column, Vector::from_values(vec![value], None)))
 }
 
 /// The codes of the delta's dictionary that pass the filter of a stage, if they determine which rows do and if that

@@ -154,19 +154,19 @@ impl ScanPlan {
         Ok(())
     }
 
-    /// Leaves the windows in which some row may have this hash in columns that are [looked
+    /// Leaves the windows in which some row may have one of these hashes in columns that are [looked
     /// up](TableVersion::looked_up).
     pub(super) fn look_up(
         &mut self,
         version: &TableVersion,
         columns: &[usize],
-        hash: u64,
+        hashes: &[u64],
         query: &QueryContext,
     ) -> Result<()> {
         let mut builds_left = INDEXES_BUILT_MAX;
         for Piece { group, rows } in std::mem::take(&mut self.pieces) {
             query.cancel.check()?;
-            let windows = version.windows_of(group, columns, hash, &mut builds_left)?;
+            let windows = version.windows_of(group, columns, hashes, &mut builds_left)?;
             self.pieces.extend(runs_of(windows, &rows).into_iter().map(|rows| Piece { group, rows }));
         }
         Ok(())
