@@ -7,8 +7,8 @@
 //!
 //! Row groups and chunks never change, so neither do their indexes ([`KeyIndexes`](godwit_storage::table::KeyIndexes)),
 //! which are built when they are first needed, and which versions of a table share. For keys of ascending numbers,
-//! bounds alone decide; others cost a lookup per row group. Scans for a single key use the same indexes to read only the
-//! windows that may have it.
+//! bounds alone decide; others cost a lookup per row group. Scans for few keys, of filters or of joins, use the same
+//! indexes to read only the windows that may have one.
 
 use std::ops::Range;
 use std::sync::Arc;
