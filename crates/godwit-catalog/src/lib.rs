@@ -33,7 +33,7 @@ pub use names::{
     ObjectName, SCHEMA, full_name, full_name_of_key, literal_text, macro_key, quoted_text, schema_key, schema_of_key,
     split_name, sql_of_name, type_key,
 };
-pub use namespace::{Namespace, Place, TEMPORARY};
+pub use namespace::{Namespace, SchemaName, TEMPORARY};
 pub use rules::{CheckRule, IndexRule, KeyRule, ReferenceRule, TableRules};
 pub use scanned_table::ScannedTable;
 pub use sequence::{Sequence, SequenceDefinition, SequenceKeeper, TakenNumbers};

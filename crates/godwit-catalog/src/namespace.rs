@@ -20,7 +20,7 @@ pub const TEMPORARY: &str = "temp";
 
 /// A schema of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SchemaName {
     /// Name of the database.
     pub database: Arc<str>,
     /// Name of the schema.
@@ -31,7 +31,7 @@ pub struct Place {
 #[derive(Debug, Clone)]
 pub struct Namespace {
     databases: Vec<(Arc<str>, Arc<Catalog>)>,
-    path: Vec<Place>,
+    path: Vec<SchemaName>,
     /// True if temporary tables hide others.
     sees_temporary: bool,
     taken: TakenNumbers,
@@ -39,10 +39,10 @@ pub struct Namespace {
 
 impl Namespace {
     /// Creates a namespace. The first database is where a connection starts; an empty path is its schema main.
-    pub fn new(databases: Vec<(Arc<str>, Arc<Catalog>)>, path: &[Place]) -> Self {
+    pub fn new(databases: Vec<(Arc<str>, Arc<Catalog>)>, path: &[SchemaName]) -> Self {
         let (first, _) = databases.first().expect("there is a database");
         let path = match path {
-            [] => vec![Place { database: first.clone(), schema: SCHEMA.to_owned() }],
+            [] => vec![SchemaName { database: first.clone(), schema: SCHEMA.to_owned() }],
             path => path.to_vec(),
         };
         Self { databases, path, sees_temporary: true, taken: TakenNumbers::default() }
@@ -54,7 +54,7 @@ impl Namespace {
     }
 
     /// Returns the same databases as a view sees them.
-    pub fn within(&self, place: Place, sees_temporary: bool) -> Self {
+    pub fn within(&self, place: SchemaName, sees_temporary: bool) -> Self {
         let (databases, taken) = (self.databases.clone(), self.taken.clone());
         Self { databases, path: vec![place], sees_temporary, taken }
     }
@@ -81,12 +81,12 @@ impl Namespace {
     }
 
     /// Where objects without a schema are created.
-    pub fn current(&self) -> &Place {
+    pub fn current(&self) -> &SchemaName {
         &self.path[0]
     }
 
     /// The search path.
-    pub fn path(&self) -> &[Place] {
+    pub fn path(&self) -> &[SchemaName] {
         &self.path
     }
 
@@ -210,12 +210,12 @@ impl Namespace {
     }
 
     /// Resolves `schema`, `database` or `database.schema`. Fails if there is no such schema.
-    pub fn place<S: AsRef<str>>(&self, parts: &[S]) -> Result<Place> {
+    pub fn place<S: AsRef<str>>(&self, parts: &[S]) -> Result<SchemaName> {
         let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
         let current = &self.current().database;
         let place = |database: &str, schema: &str| {
             let (database, catalog) = self.databases.iter().find(|(known, _)| known.eq_ignore_ascii_case(database))?;
-            let place = Place { database: database.clone(), schema: schema.to_lowercase() };
+            let place = SchemaName { database: database.clone(), schema: schema.to_lowercase() };
             catalog.has_schema(schema).then_some(place)
         };
         let found = match parts[..] {
@@ -241,7 +241,7 @@ impl Namespace {
         for (database, catalog) in &self.databases {
             for (full, entry) in catalog.entries() {
                 let (schema, name) = split_name(&full);
-                let is_near = |place: &Place| place.database == *database && place.schema == schema;
+                let is_near = |place: &SchemaName| place.database == *database && place.schema == schema;
                 match entry {
                     CatalogEntry::Sequence(_)
                     | CatalogEntry::Schema(_)

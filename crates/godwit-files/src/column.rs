@@ -28,7 +28,7 @@ use parking_lot::Mutex;
 use crate::config::BUFFER_STEP_BYTES;
 use crate::fixed_bytes::{INTERVAL_BYTES, UUID_BYTES, UUID_TEXT_BYTES, intervals, uuid_texts};
 use crate::footer::{ColumnPart, Decoding, Stored};
-use crate::page::{Page, PageKind, PageReader, ReadWindow, RunCursor, SharedBuffer, TextCheck, ValueEncoding};
+use crate::page::{PageKind, PageReader, ParquetPage, ReadWindow, RunCursor, SharedBuffer, TextCheck, ValueEncoding};
 
 /// The dictionary of a column chunk, decoded by the first worker that needs it and shared by all.
 #[derive(Default)]
@@ -253,8 +253,8 @@ impl ColumnReader {
     }
 
     /// Finds and checks the levels and values of a page.
-    fn decode_page(&mut self, page: Page) -> Result<DataPage> {
-        let Page { header, first_row, bytes, buffer, text_check } = page;
+    fn decode_page(&mut self, page: ParquetPage) -> Result<DataPage> {
+        let ParquetPage { header, first_row, bytes, buffer, text_check } = page;
         let rows = header.values;
         let (levels, mut start) = self.levels(header.kind, &bytes)?;
         let validity_bytes = if levels.is_some() { rows.div_ceil(8) } else { 0 };

@@ -97,9 +97,9 @@ pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u
 }
 
 /// Returns the two places of a table that are compared.
-fn sampled_groups(groups: &[Group]) -> [(Group, Place); 2] {
-    let place = if groups.len() == 1 { Place::Middle } else { Place::End };
-    [(groups[groups.len() / 2], Place::End), (groups[0], place)]
+fn sampled_groups(groups: &[Group]) -> [(Group, SamplePosition); 2] {
+    let place = if groups.len() == 1 { SamplePosition::Middle } else { SamplePosition::End };
+    [(groups[groups.len() / 2], SamplePosition::End), (groups[0], place)]
 }
 
 /// Returns the row groups that have rows.
@@ -182,7 +182,7 @@ fn from_samples(
 
 /// The place in a row group where rows are sampled.
 #[derive(Clone, Copy)]
-enum Place {
+enum SamplePosition {
     /// Before the second half.
     Middle,
     /// At the end: chunks that outgrew their dictionary have codes only at the start.
@@ -221,7 +221,7 @@ fn sample(
     table: &ParquetTable,
     column: usize,
     (file, group): Group,
-    place: Place,
+    place: SamplePosition,
     memory: &BufferManager,
 ) -> Result<Option<Sample>> {
     let part = &table.files()[file];
@@ -239,13 +239,13 @@ fn sample(
 }
 
 /// Returns the rows of a place; `None` if there are too few for any place but the end.
-fn sampled_rows(table: &ParquetTable, (file, group): Group, place: Place) -> Option<Range<usize>> {
+fn sampled_rows(table: &ParquetTable, (file, group): Group, place: SamplePosition) -> Option<Range<usize>> {
     let all_rows = table.files()[file].file.row_group_rows[group];
     let rows = all_rows.min(SAMPLED_ROWS);
     let start = match place {
-        Place::End => all_rows - rows,
-        Place::Middle if all_rows < 2 * SAMPLED_ROWS => return None,
-        Place::Middle => all_rows / 2 - rows,
+        SamplePosition::End => all_rows - rows,
+        SamplePosition::Middle if all_rows < 2 * SAMPLED_ROWS => return None,
+        SamplePosition::Middle => all_rows / 2 - rows,
     };
     Some(start..start + rows)
 }

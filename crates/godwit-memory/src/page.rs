@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use godwit_common::{MemoryTag, Result, bail};
 use godwit_io::ALIGNMENT_BYTES;
-use godwit_trace::Place;
+use godwit_trace::ObjectPart;
 use parking_lot::Mutex;
 
 use crate::config::PAGE_BYTES;
@@ -242,7 +242,7 @@ impl PageInner {
             let placed = self.traced.offset.compare_exchange(UNPLACED, taken, Relaxed, Relaxed);
             offset = placed.map_or_else(|by_another| by_another, |_| taken);
         }
-        let place = Place::of_bytes(memory.as_ptr(), self.bytes, offset);
+        let place = ObjectPart::of_bytes(memory.as_ptr(), self.bytes, offset);
         godwit_trace::declare(place, object.trace_key(), || object.traced());
     }
 }

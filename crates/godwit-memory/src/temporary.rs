@@ -300,12 +300,12 @@ impl Drop for OwnFile {
     }
 }
 
-enum Place {
+enum Extent {
     Slot(Slot),
     Own(Arc<OwnFile>),
 }
 
-impl Place {
+impl Extent {
     fn take(space: &Arc<TempSpace>, bytes: usize, is_large: bool) -> Result<Self> {
         if is_large {
             space.take_quota(bytes as u64)?;
@@ -338,7 +338,7 @@ impl Place {
 
 /// The copy of a page on disk. Dropping it frees the space at once.
 pub(crate) struct DiskCopy {
-    place: Place,
+    place: Extent,
     codec: Codec,
     /// Size of the codec's output, which is followed by zeros up to a whole block.
     encoded_bytes: usize,
@@ -348,7 +348,7 @@ pub(crate) struct DiskCopy {
 impl DiskCopy {
     /// Allocates space for `stored`, the whole content of a page, which [`request`](Self::write_request) then writes.
     pub(crate) fn prepare(space: &Arc<TempSpace>, stored: &[u8], is_large: bool) -> Result<Self> {
-        let place = Place::take(space, stored.len(), is_large)?;
+        let place = Extent::take(space, stored.len(), is_large)?;
         Ok(Self { place, codec: Codec::Plain, encoded_bytes: stored.len(), checksum: xxh3_64(stored) })
     }
 
@@ -360,7 +360,7 @@ impl DiskCopy {
         codec: Codec,
         encoded_bytes: usize,
     ) -> Result<Self> {
-        let place = Place::take(space, stored.len(), is_large)?;
+        let place = Extent::take(space, stored.len(), is_large)?;
         Ok(Self { place, codec, encoded_bytes, checksum: xxh3_64(stored) })
     }
 

@@ -19,8 +19,8 @@ use crate::config::{FIRST_BYTES, INTERRUPT_INTERVAL, STORES_MAX, VERSIONS_MAX};
 use crate::failure::Failure;
 use crate::input::{ObjectFile, Room};
 use crate::listing::{self, Entry};
+use crate::location::{Location, StoreKind};
 use crate::output::NewObject;
-use crate::place::{Place, StoreKind};
 use crate::settings::ObjectSettings;
 use crate::store::{Part, Store, Version};
 use crate::transport::Network;
@@ -46,13 +46,13 @@ struct Shared {
 struct Known {
     /// Number of changes of the settings for which the stores below are valid.
     changes: u64,
-    /// Stores by the root of their places.
+    /// Stores by the root of their locations.
     stores: HashMap<String, Arc<Store>>,
     /// The versions last found under URLs.
     versions: HashMap<String, Version>,
 }
 
-/// The object or folder at a place.
+/// The object or folder at a location.
 #[derive(Clone)]
 pub(crate) enum Found {
     /// An object, which can be read.
@@ -76,10 +76,10 @@ impl ObjectFiles {
         Self(Arc::new(Shared { local, settings, memory, room, network, known }))
     }
 
-    /// Returns the place of a path; `None`: a local file.
-    pub(crate) fn place(&self, path: &Path) -> Option<io::Result<Place>> {
+    /// Returns the location of a path; `None`: a local file.
+    pub(crate) fn location(&self, path: &Path) -> Option<io::Result<Location>> {
         let scheme = url_scheme(path.to_str()?)?;
-        self.reaches(scheme).then(|| Place::of(path))
+        self.reaches(scheme).then(|| Location::of(path))
     }
 
     pub(crate) fn local(&self) -> &Arc<dyn Files> {
@@ -91,9 +91,9 @@ impl ObjectFiles {
         self.0.network.runtime()
     }
 
-    /// Returns the store of a place, connecting to it once. Each file of a web server has its own store.
-    fn store(&self, place: &Place) -> io::Result<Arc<Store>> {
-        let root = if place.kind == StoreKind::Web { &place.url } else { &place.root };
+    /// Returns the store of a location, connecting to it once. Each file of a web server has its own store.
+    fn store(&self, location: &Location) -> io::Result<Arc<Store>> {
+        let root = if location.kind == StoreKind::Web { &location.url } else { &location.root };
         let changes = self.0.settings.changes();
         {
             let mut known = self.0.known.lock();
@@ -104,11 +104,11 @@ impl ObjectFiles {
                 return Ok(store.clone());
             }
         }
-        let mut store = Store::connect(place, &self.0.settings, &self.0.network)?;
+        let mut store = Store::connect(location, &self.0.settings, &self.0.network)?;
         let mut known = self.0.known.lock();
-        if place.kind == StoreKind::Web {
+        if location.kind == StoreKind::Web {
             // The limit on requests is per server.
-            let server = known.stores.entry(place.root.clone());
+            let server = known.stores.entry(location.root.clone());
             store.slots = server.or_insert_with(|| Arc::new(store.sharing_slots())).slots.clone();
         }
         Ok(known.stores.entry(root.clone()).or_insert(Arc::new(store)).clone())
@@ -131,46 +131,48 @@ impl ObjectFiles {
         }
     }
 
-    /// Looks up a place; an object takes a single request, which also returns a part of it.
-    pub(crate) fn look(&self, place: &Place) -> io::Result<Found> {
-        let store = self.store(place)?;
-        if place.path.as_ref().is_empty() && place.kind != StoreKind::Web {
+    /// Looks up a location; an object takes a single request, which also returns a part of it.
+    pub(crate) fn look(&self, location: &Location) -> io::Result<Found> {
+        let store = self.store(location)?;
+        if location.path.as_ref().is_empty() && location.kind != StoreKind::Web {
             return Ok(Found::Folder);
         }
-        let known = self.0.known.lock().versions.get(&place.url).cloned();
-        let part = if is_read_from_start(&place.url) { Part::Start } else { Part::End };
+        let known = self.0.known.lock().versions.get(&location.url).cloned();
+        let part = if is_read_from_start(&location.url) { Part::Start } else { Part::End };
         let looked = self.wait({
-            let (store, path, known) = (store.clone(), place.path.clone(), known.clone());
+            let (store, path, known) = (store.clone(), location.path.clone(), known.clone());
             async move { store.look(&path, part, FIRST_BYTES, known.as_ref()).await }
         })?;
         match (looked, known) {
             (Ok(got), _) => {
-                self.remember(place, &got.version);
-                let file = self.file(place, got.version.clone(), store)?;
+                self.remember(location, &got.version);
+                let file = self.file(location, got.version.clone(), store)?;
                 file.keep(got);
                 Ok(Found::File(Arc::new(file)))
             }
-            (Err(Failure::NotModified), Some(version)) => Ok(Found::File(Arc::new(self.file(place, version, store)?))),
-            (Err(Failure::NotFound), _) => self.look_for_folder(place, &store),
-            (Err(Failure::NoRanges), _) => self.whole(place, store),
+            (Err(Failure::NotModified), Some(version)) => {
+                Ok(Found::File(Arc::new(self.file(location, version, store)?)))
+            }
+            (Err(Failure::NotFound), _) => self.look_for_folder(location, &store),
+            (Err(Failure::NoRanges), _) => self.whole(location, store),
             (Err(failure), _) => Err(failure.into_io()),
         }
     }
 
     /// Returns a file from a server that only sends whole files.
-    fn whole(&self, place: &Place, store: Arc<Store>) -> io::Result<Found> {
-        let (from, path, memory) = (store.clone(), place.path.clone(), self.0.memory.clone());
+    fn whole(&self, location: &Location, store: Arc<Store>) -> io::Result<Found> {
+        let (from, path, memory) = (store.clone(), location.path.clone(), self.0.memory.clone());
         let taken = self.wait(async move { from.whole(&path, &memory).await })?;
         let (got, memory) = taken.map_err(Failure::into_io)?;
-        let file = self.file(place, got.version.clone(), store)?;
+        let file = self.file(location, got.version.clone(), store)?;
         file.keep_whole(got, memory);
         Ok(Found::File(Arc::new(file)))
     }
 
-    fn look_for_folder(&self, place: &Place, store: &Store) -> io::Result<Found> {
-        self.0.known.lock().versions.remove(&place.url);
+    fn look_for_folder(&self, location: &Location, store: &Store) -> io::Result<Found> {
+        self.0.known.lock().versions.remove(&location.url);
         let Some(lister) = store.lister() else { return Err(Failure::NotFound.into_io()) };
-        let prefix = place.prefix();
+        let prefix = location.prefix();
         match self.wait(async move { listing::has_entries(&lister, prefix).await })? {
             Ok(true) => Ok(Found::Folder),
             Ok(false) => Err(Failure::NotFound.into_io()),
@@ -179,45 +181,45 @@ impl ObjectFiles {
     }
 
     /// Returns the content of a folder, ordered by name.
-    pub(crate) fn list(&self, place: &Place) -> io::Result<Vec<Entry>> {
-        let store = self.store(place)?;
+    pub(crate) fn list(&self, location: &Location) -> io::Result<Vec<Entry>> {
+        let store = self.store(location)?;
         let Some(lister) = store.lister() else {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "web servers don't tell which files they have"));
         };
-        let (prefix, memory) = (place.prefix(), self.0.memory.clone());
+        let (prefix, memory) = (location.prefix(), self.0.memory.clone());
         let listed = self.wait(async move { listing::entries(&lister, prefix, &memory).await })?;
         listed.map_err(Failure::into_io)
     }
 
     /// Opens a version of an object for reading.
-    pub(crate) fn open_version(&self, place: &Place, version: Version) -> io::Result<ObjectFile> {
-        self.remember(place, &version);
-        self.file(place, version, self.store(place)?)
+    pub(crate) fn open_version(&self, location: &Location, version: Version) -> io::Result<ObjectFile> {
+        self.remember(location, &version);
+        self.file(location, version, self.store(location)?)
     }
 
-    fn file(&self, place: &Place, version: Version, store: Arc<Store>) -> io::Result<ObjectFile> {
+    fn file(&self, location: &Location, version: Version, store: Arc<Store>) -> io::Result<ObjectFile> {
         let (room, network) = (self.0.room.clone(), self.0.network.runtime()?);
-        Ok(ObjectFile::new(place.clone(), version, store, room, network))
+        Ok(ObjectFile::new(location.clone(), version, store, room, network))
     }
 
-    fn remember(&self, place: &Place, version: &Version) {
+    fn remember(&self, location: &Location, version: &Version) {
         let versions = &mut self.0.known.lock().versions;
         if versions.len() >= VERSIONS_MAX {
             versions.clear();
         }
-        versions.insert(place.url.clone(), version.clone());
+        versions.insert(location.url.clone(), version.clone());
     }
 
     /// Begins an object.
-    pub(crate) fn create_object(&self, place: &Place) -> io::Result<Box<dyn NewFile>> {
-        if place.kind == StoreKind::Web {
+    pub(crate) fn create_object(&self, location: &Location) -> io::Result<Box<dyn NewFile>> {
+        if location.kind == StoreKind::Web {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "files on web servers can be read, not written"));
         }
-        if place.path.as_ref().is_empty() {
+        if location.path.as_ref().is_empty() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let objects = self.store(place)?.objects().clone();
-        Ok(Box::new(NewObject::new(self.clone(), objects, place.path.clone(), self.0.memory.clone())))
+        let objects = self.store(location)?.objects().clone();
+        Ok(Box::new(NewObject::new(self.clone(), objects, location.path.clone(), self.0.memory.clone())))
     }
 }
 
@@ -230,22 +232,22 @@ fn is_read_from_start(url: &str) -> bool {
 
 impl Found {
     /// Returns its metadata. The identity is that of the version: different content is a different file.
-    pub(crate) fn metadata(&self, place: &Place) -> FileMetadata {
+    pub(crate) fn metadata(&self, location: &Location) -> FileMetadata {
         match self {
-            Found::File(file) => metadata_of(place, Some(file.version())),
-            Found::Folder => metadata_of(place, None),
+            Found::File(file) => metadata_of(location, Some(file.version())),
+            Found::Folder => metadata_of(location, None),
         }
     }
 }
 
 /// Returns the metadata of a version of an object, or of a folder.
-pub(crate) fn metadata_of(place: &Place, version: Option<&Version>) -> FileMetadata {
+pub(crate) fn metadata_of(location: &Location, version: Option<&Version>) -> FileMetadata {
     let hash = |value: &dyn Fn(&mut DefaultHasher)| {
         let mut hasher = DefaultHasher::new();
         value(&mut hasher);
         hasher.finish()
     };
-    let of_place = hash(&|hasher| place.url.trim_end_matches('/').hash(hasher));
+    let of_place = hash(&|hasher| location.url.trim_end_matches('/').hash(hasher));
     match version {
         None => FileMetadata { kind: FileKind::Folder, bytes: 0, modified: None, identity: (of_place, 0) },
         Some(version) => FileMetadata {
@@ -259,23 +261,23 @@ pub(crate) fn metadata_of(place: &Place, version: Option<&Version>) -> FileMetad
 
 impl Files for ObjectFiles {
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
-        match self.place(path) {
+        match self.location(path) {
             None => self.0.local.metadata(path),
-            Some(place) => place.and_then(|place| Ok(self.look(&place)?.metadata(&place))),
+            Some(location) => location.and_then(|location| Ok(self.look(&location)?.metadata(&location))),
         }
     }
 
     fn entries(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
-        match self.place(folder) {
+        match self.location(folder) {
             None => self.0.local.entries(folder),
-            Some(place) => Ok(self.list(&place?)?.iter().map(|entry| folder.join(entry.name())).collect()),
+            Some(location) => Ok(self.list(&location?)?.iter().map(|entry| folder.join(entry.name())).collect()),
         }
     }
 
     fn open(&self, path: &Path) -> io::Result<Input> {
-        match self.place(path) {
+        match self.location(path) {
             None => self.0.local.open(path),
-            Some(place) => match self.look(&place?)? {
+            Some(location) => match self.look(&location?)? {
                 Found::File(file) => Ok(Input::File(file)),
                 Found::Folder => Err(io::ErrorKind::IsADirectory.into()),
             },
@@ -283,29 +285,29 @@ impl Files for ObjectFiles {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
-        match self.place(path) {
+        match self.location(path) {
             None => self.0.local.create(path),
-            Some(place) => self.create_object(&place?),
+            Some(location) => self.create_object(&location?),
         }
     }
 
     /// Stores have no folders other than those implied by the names of objects.
     fn create_folder(&self, path: &Path) -> io::Result<()> {
-        match self.place(path) {
+        match self.location(path) {
             None => self.0.local.create_folder(path),
-            Some(place) => place.map(drop),
+            Some(location) => location.map(drop),
         }
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        match self.place(path) {
+        match self.location(path) {
             None => self.0.local.remove_file(path),
             Some(_) => Err(io::Error::new(io::ErrorKind::Unsupported, "objects of a store aren't removed")),
         }
     }
 
     fn is_link(&self, path: &Path) -> bool {
-        self.place(path).is_none() && self.0.local.is_link(path)
+        self.location(path).is_none() && self.0.local.is_link(path)
     }
 
     fn reaches(&self, scheme: &str) -> bool {

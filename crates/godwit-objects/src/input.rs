@@ -25,7 +25,7 @@ use crate::config::{
 };
 use crate::failure::Failure;
 use crate::fetch::{Arrived, Fetch, Taken};
-use crate::place::Place;
+use crate::location::Location;
 use crate::store::{Got, Store, Version};
 
 /// Memory for bytes in flight and those not yet taken.
@@ -90,7 +90,7 @@ impl Room {
 pub(crate) struct ObjectFile(Arc<Inner>);
 
 struct Inner {
-    place: Place,
+    location: Location,
     version: Version,
     store: Arc<Store>,
     room: Room,
@@ -139,14 +139,14 @@ impl Origin {
 
 impl fmt::Debug for ObjectFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ObjectFile").field(&self.0.place).field(&self.0.version).finish()
+        f.debug_tuple("ObjectFile").field(&self.0.location).field(&self.0.version).finish()
     }
 }
 
 impl ObjectFile {
     /// Creates a version of an object that hasn't been read yet.
-    pub(crate) fn new(place: Place, version: Version, store: Arc<Store>, room: Room, network: Handle) -> Self {
-        Self(Arc::new(Inner { place, version, store, room, network, state: Mutex::default() }))
+    pub(crate) fn new(location: Location, version: Version, store: Arc<Store>, room: Room, network: Handle) -> Self {
+        Self(Arc::new(Inner { location, version, store, room, network, state: Mutex::default() }))
     }
 
     /// The version.
@@ -350,7 +350,7 @@ impl Inner {
         };
         fetch.go(Arrived::new(Vec::with_capacity(length), memory, share));
         let mut take = |piece: &[u8]| fetch.arrive(piece);
-        match self.store.read(&self.place.path, &self.version, fetch.range.clone(), &mut take).await {
+        match self.store.read(&self.location.path, &self.version, fetch.range.clone(), &mut take).await {
             Ok(()) => fetch.finish(),
             Err(failure) => fetch.fail(failure),
         }

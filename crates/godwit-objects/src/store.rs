@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::{REQUESTS_AHEAD_MAX, RETRIES_MAX, WHOLE_BYTES_MAX};
 use crate::failure::{Failure, Seen};
-use crate::place::{Place, StoreKind};
+use crate::location::{Location, StoreKind};
 use crate::settings::{ObjectSetting, ObjectSettings};
 use crate::transport::{Network, Transport, retries};
 
@@ -119,28 +119,31 @@ pub(crate) struct Got {
 type Taker<'a> = &'a mut (dyn FnMut(&[u8]) + Send);
 
 impl Store {
-    /// Connects to the store of a place.
-    pub(crate) fn connect(place: &Place, settings: &ObjectSettings, network: &Network) -> io::Result<Self> {
-        let (token, url) = match place.kind {
-            StoreKind::Web => (bearer_token(place, settings), place.url.clone()),
-            _ => (None, format!("{}/", place.root)),
+    /// Connects to the store of a location.
+    pub(crate) fn connect(location: &Location, settings: &ObjectSettings, network: &Network) -> io::Result<Self> {
+        let (token, url) = match location.kind {
+            StoreKind::Web => (bearer_token(location, settings), location.url.clone()),
+            _ => (None, format!("{}/", location.root)),
         };
         let transport = Transport::new(network.client()?, token);
-        let connected = match place.kind {
-            StoreKind::S3 => s3(&url, settings).with_http_connector(transport).build().map(Self::listed(place.kind)),
+        let connected = match location.kind {
+            StoreKind::S3 => s3(&url, settings).with_http_connector(transport).build().map(Self::listed(location.kind)),
             StoreKind::Google => {
                 let builder = GoogleCloudStorageBuilder::from_env().with_url(url).with_retry(retries());
-                let builder = builder.with_skip_signature(!has_credentials(place.kind));
-                builder.with_http_connector(transport).build().map(Self::listed(place.kind))
+                let builder = builder.with_skip_signature(!has_credentials(location.kind));
+                builder.with_http_connector(transport).build().map(Self::listed(location.kind))
             }
             StoreKind::Azure => {
                 let builder = MicrosoftAzureBuilder::from_env().with_url(url).with_retry(retries());
-                let builder = builder.with_skip_signature(!has_credentials(place.kind));
-                builder.with_http_connector(transport).build().map(Self::listed(place.kind))
+                let builder = builder.with_skip_signature(!has_credentials(location.kind));
+                builder.with_http_connector(transport).build().map(Self::listed(location.kind))
             }
             StoreKind::Web => {
                 let builder = HttpBuilder::new().with_url(url).with_retry(retries());
-                builder.with_http_connector(transport).build().map(|store| Self::new(place.kind, Arc::new(store), None))
+                builder
+                    .with_http_connector(transport)
+                    .build()
+                    .map(|store| Self::new(location.kind, Arc::new(store), None))
             }
         };
         let invalid = |error: object_store::Error| {
@@ -325,9 +328,9 @@ fn s3(url: &str, settings: &ObjectSettings) -> AmazonS3Builder {
 }
 
 /// Returns the bearer token of web servers. It isn't sent where others could read it.
-fn bearer_token(place: &Place, settings: &ObjectSettings) -> Option<String> {
-    let server = place.root.split("://").nth(1).unwrap_or_default();
+fn bearer_token(location: &Location, settings: &ObjectSettings) -> Option<String> {
+    let server = location.root.split("://").nth(1).unwrap_or_default();
     let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
-    let is_safe = place.root.starts_with("https://") || matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+    let is_safe = location.root.starts_with("https://") || matches!(host, "localhost" | "127.0.0.1" | "[::1]");
     settings.get(ObjectSetting::HttpBearerToken).filter(|_| is_safe)
 }

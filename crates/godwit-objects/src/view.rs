@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::config::REQUESTS_AHEAD_MAX;
 use crate::files::{Found, ObjectFiles, metadata_of};
 use crate::listing::Entry;
-use crate::place::Place;
+use crate::location::Location;
 use crate::store::Version;
 
 /// Files that remember lookups.
@@ -48,12 +48,12 @@ impl View {
         self.seen.lock().insert(path.to_owned(), seen);
     }
 
-    /// Returns what is at a place, open for reading.
-    fn found(&self, path: &Path, place: &Place) -> io::Result<Found> {
+    /// Returns what is at a location, open for reading.
+    fn found(&self, path: &Path, location: &Location) -> io::Result<Found> {
         let found = match self.seen(path) {
             Some(Seen::Found(found)) => return Ok(found),
-            Some(Seen::Listed(version)) => Found::File(Arc::new(self.files.open_version(place, version)?)),
-            None => self.files.look(place)?,
+            Some(Seen::Listed(version)) => Found::File(Arc::new(self.files.open_version(location, version)?)),
+            None => self.files.look(location)?,
         };
         self.note(path, Seen::Found(found.clone()));
         Ok(found)
@@ -62,17 +62,17 @@ impl View {
 
 impl Files for View {
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
-        let Some(place) = self.files.place(path) else { return self.files.local().metadata(path) };
-        let place = place?;
+        let Some(location) = self.files.location(path) else { return self.files.local().metadata(path) };
+        let location = location?;
         match self.seen(path) {
-            Some(Seen::Listed(version)) => Ok(metadata_of(&place, Some(&version))),
-            _ => Ok(self.found(path, &place)?.metadata(&place)),
+            Some(Seen::Listed(version)) => Ok(metadata_of(&location, Some(&version))),
+            _ => Ok(self.found(path, &location)?.metadata(&location)),
         }
     }
 
     fn entries(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
-        let Some(place) = self.files.place(folder) else { return self.files.local().entries(folder) };
-        let entries = self.files.list(&place?)?;
+        let Some(location) = self.files.location(folder) else { return self.files.local().entries(folder) };
+        let entries = self.files.list(&location?)?;
         let mut seen = self.seen.lock();
         let paths = entries.into_iter().map(|entry| {
             let path = folder.join(entry.name());
@@ -87,8 +87,8 @@ impl Files for View {
     }
 
     fn open(&self, path: &Path) -> io::Result<Input> {
-        let Some(place) = self.files.place(path) else { return self.files.local().open(path) };
-        match self.found(path, &place?)? {
+        let Some(location) = self.files.location(path) else { return self.files.local().open(path) };
+        match self.found(path, &location?)? {
             Found::File(file) => Ok(Input::File(file)),
             Found::Folder => Err(io::ErrorKind::IsADirectory.into()),
         }
@@ -116,9 +116,9 @@ impl Files for View {
 
     fn will_open(&self, paths: &[PathBuf]) {
         for path in paths.iter().take(REQUESTS_AHEAD_MAX) {
-            let Some(Ok(place)) = self.files.place(path) else { continue };
+            let Some(Ok(location)) = self.files.location(path) else { continue };
             // The others were fetched along with their ends when they were looked up.
-            if let (Some(Seen::Listed(_)), Ok(Found::File(file))) = (self.seen(path), self.found(path, &place)) {
+            if let (Some(Seen::Listed(_)), Ok(Found::File(file))) = (self.seen(path), self.found(path, &location)) {
                 file.announce_end();
             }
         }

@@ -20,7 +20,7 @@ use crate::aggregate::{Taken, aggregate_rows, group_by};
 use crate::arithmetic::compute_cast;
 use crate::environment::{Environment, Row, Rows};
 use crate::evaluator::Evaluator;
-use crate::functions::{Place, window_kernel};
+use crate::functions::{WindowRow, window_kernel};
 use crate::order::compare_keys;
 
 /// A sorted partition.
@@ -128,7 +128,7 @@ impl Evaluator<'_> {
             }
             WindowTarget::Window(function) => {
                 let frame = self.filtered_frame(call, frame, partition, input, environment)?;
-                let place = Place {
+                let place = WindowRow {
                     row,
                     args: &partition.args,
                     peers: &partition.peers,

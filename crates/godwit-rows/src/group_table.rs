@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Object, Reservation};
-use godwit_trace::Place;
+use godwit_trace::ObjectPart;
 use godwit_vector::Vector;
 
 use crate::radix::SALT_SHIFT;
@@ -143,7 +143,7 @@ impl GroupTable {
     /// Tells a memory trace where the entries are.
     fn declare_traced(&self) {
         if let Some(object) = self.object.as_ref().filter(|_| godwit_trace::is_on()) {
-            let place = Place::of_bytes(self.entries.as_ptr().cast(), size_of_val(&self.entries[..]), 0);
+            let place = ObjectPart::of_bytes(self.entries.as_ptr().cast(), size_of_val(&self.entries[..]), 0);
             let place = place.with_entries(0, self.entries.len() as u64);
             godwit_trace::declare(place, object.trace_key(), || object.traced());
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{self, AtomicU64};
 
 use godwit_memory::Object;
-use godwit_trace::{Place, TracedObject};
+use godwit_trace::{ObjectPart, TracedObject};
 
 use crate::row_list::Pins;
 use crate::row_ptr::RowPtr;
@@ -67,7 +67,7 @@ impl<K: Copy> KeyedRows<K> {
 
     /// Tells a memory trace that the entries are part of `object`.
     pub fn declare_traced(&self, object: &Object) {
-        let place = Place::of_bytes(self.entries.as_ptr().cast(), self.entries.capacity() * Self::ENTRY_BYTES, 0);
+        let place = ObjectPart::of_bytes(self.entries.as_ptr().cast(), self.entries.capacity() * Self::ENTRY_BYTES, 0);
         godwit_trace::declare(place, object.trace_key(), || TracedObject {
             entry_bytes: Some(Self::ENTRY_BYTES as u32),
             ..object.traced()

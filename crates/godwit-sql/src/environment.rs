@@ -9,8 +9,8 @@ use godwit_bind::{
 use godwit_catalog::Argument;
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
-    Catalog, CatalogEntry, CopyOption, Namespace, ObjectName, OptionValue, Place, ROW_ID_NAME, ScannedTable, TEMPORARY,
-    TableDefinition, TableFunctions, TableResolver, ViewDefinition, paths_of, split_name,
+    Catalog, CatalogEntry, CopyOption, Namespace, ObjectName, OptionValue, ROW_ID_NAME, ScannedTable, SchemaName,
+    TEMPORARY, TableDefinition, TableFunctions, TableResolver, ViewDefinition, paths_of, split_name,
 };
 use godwit_common::{Error, Result, Span, with_stack};
 use godwit_functions::{Listed, ListedKind, Registry};
@@ -155,13 +155,13 @@ impl StatementNames {
     /// Returns the names that the query of a view sees: those of the place where the view was created.
     pub(crate) fn of_view(&self, database: &Arc<str>, view: &ViewDefinition) -> Self {
         let (own, schema) = (view.database.is_none(), view.schema.clone());
-        let place = Place { database: view.database.as_ref().unwrap_or(database).clone(), schema };
+        let place = SchemaName { database: view.database.as_ref().unwrap_or(database).clone(), schema };
         self.over(self.namespace.within(place, !own)).with_row_ids(mentions_row_ids(&view.statement))
     }
 
     /// Returns the names that the definition of an object sees: those around it.
     pub(crate) fn at(&self, object: &ObjectName) -> Self {
-        let place = Place { database: object.database.clone(), schema: split_name(&object.name).0 };
+        let place = SchemaName { database: object.database.clone(), schema: split_name(&object.name).0 };
         self.over(self.namespace.within(place, true))
     }
 
@@ -539,7 +539,7 @@ impl StatementNames {
         for (database, catalog) in self.namespace.databases() {
             for (full, entry) in catalog.entries() {
                 let (schema, name) = split_name(&full);
-                let is_it = |place: &Place| place.database == *database && place.schema == schema;
+                let is_it = |place: &SchemaName| place.database == *database && place.schema == schema;
                 let is_seen = match &place {
                     Some(place) => is_it(place),
                     None => &**database == TEMPORARY || self.namespace.path().iter().any(is_it),

@@ -14,7 +14,7 @@ use godwit_common::{Error, Result};
 
 use godwit_catalog::names::WrittenName;
 use godwit_catalog::{
-    Catalog, CatalogEntry, Comments, GeneratedKind, IndexRule, MacroDefinition, Place, SCHEMA, Sequence,
+    Catalog, CatalogEntry, Comments, GeneratedKind, IndexRule, MacroDefinition, SCHEMA, SchemaName, Sequence,
     SequenceDefinition, TableDefinition, TableRules, ViewDefinition, full_name_of_key, literal_text, quoted_text,
     sequences_in, sql_of_name, stored,
 };
@@ -115,7 +115,7 @@ impl Planner {
             }
         }
         let needs = |(view, tree): &ViewAndTree| {
-            let place = Place { database: database.into(), schema: view.schema.clone() };
+            let place = SchemaName { database: database.into(), schema: view.schema.clone() };
             let namespace = self.namespace().within(place, false);
             let mut names = Vec::new();
             tree.query.for_each_table(&mut |table| {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use godwit_catalog::{
-    AlterPlan, Comments, CopyOption, LateHandle, MacroDefinition, ObjectName, Place, SequenceDefinition, TableRules,
-    TypeDefinition, ViewDefinition,
+    AlterPlan, Comments, CopyOption, LateHandle, MacroDefinition, ObjectName, SchemaName, SequenceDefinition,
+    TableRules, TypeDefinition, ViewDefinition,
 };
 use godwit_plan::{ParameterInfo, Plan};
 use godwit_types::{SqlType, Value};
@@ -298,7 +298,7 @@ pub enum Definition {
     /// `CREATE [OR REPLACE] SCHEMA [IF NOT EXISTS] s`.
     CreateSchema {
         /// Its database and name.
-        place: Place,
+        place: SchemaName,
         /// Replace an existing schema of that name, if it is empty.
         or_replace: bool,
         /// Keep an existing schema of that name, without an error.
@@ -307,7 +307,7 @@ pub enum Definition {
     /// `DROP SCHEMA [IF EXISTS] a, b [CASCADE]`.
     DropSchema {
         /// The schemas.
-        places: Vec<Place>,
+        places: Vec<SchemaName>,
         /// Drop their content as well.
         cascade: bool,
     },
@@ -403,7 +403,7 @@ pub enum SessionStatement {
     /// `USE s`, `SET schema = s`, `SET search_path = 'a, b'`.
     Use {
         /// Schemas in which unqualified names are looked up; new objects are created in the first one.
-        path: Vec<Place>,
+        path: Vec<SchemaName>,
     },
     /// `ATTACH 'file' AS name (READ_ONLY)`.
     Attach(AttachPlan),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use godwit_bind::Binder;
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::{
-    CatalogEntry, Comments, ObjectName, Place, SCHEMA, TEMPORARY, ViewDefinition, full_name, split_name, stored,
+    CatalogEntry, Comments, ObjectName, SCHEMA, SchemaName, TEMPORARY, ViewDefinition, full_name, split_name, stored,
 };
 use godwit_common::{Error, Result};
 use godwit_syntax::ast::{self, AlterAction, DropBehavior, ObjectKind};
@@ -66,7 +66,7 @@ impl Planner {
             [_] => self.namespace().current().database.clone(),
             _ => return Err(Error::user(format!("{name} is no name of a schema")).at_span(create.name.span)),
         };
-        let place = Place { database, schema: name.last().to_owned() };
+        let place = SchemaName { database, schema: name.last().to_owned() };
         let (or_replace, if_not_exists) = (create.or_replace, create.if_not_exists);
         Ok(Statement::Definition(Definition::CreateSchema { place, or_replace, if_not_exists }))
     }

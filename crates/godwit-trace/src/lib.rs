@@ -97,7 +97,7 @@ mod tests;
 
 pub use clock::Clock;
 pub use hardware::{HardwareCounts, HardwareOptions, HardwareTracer, Load, Unavailable};
-pub use ranges::{EntryValues, ObjectKey, Place, TracedObject, TracedRange};
+pub use ranges::{EntryValues, ObjectKey, ObjectPart, TracedObject, TracedRange};
 pub use session::{
     HotEntry, ObjectTotals, Sample, Trace, TraceDescription, TraceOptions, TraceSink, TraceSource, declare, forget,
     is_on, running_trace,

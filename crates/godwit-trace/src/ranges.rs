@@ -47,7 +47,7 @@ pub struct TracedObject {
 
 /// A range of memory, and the part of an object that lies there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ObjectPart {
     /// The first byte.
     pub address: u64,
     /// Length.
@@ -60,7 +60,7 @@ pub struct Place {
     pub entries: u64,
 }
 
-impl Place {
+impl ObjectPart {
     /// A place whose entries can't be told apart.
     pub fn of_bytes(address: *const u8, bytes: usize, offset: u64) -> Self {
         Self { address: address as u64, bytes: bytes as u64, offset, first_entry: 0, entries: 0 }
@@ -78,7 +78,7 @@ pub struct TracedRange {
     /// Index of the object.
     pub object: u32,
     /// The memory.
-    pub place: Place,
+    pub place: ObjectPart,
     /// When it began, in nanoseconds since the start of the trace.
     pub from_nanos: u64,
     /// When it ended, likewise; `None` if it still existed when the trace ended.
@@ -107,7 +107,7 @@ pub(crate) struct Ranges {
 
 impl Ranges {
     /// True if exactly this is already known.
-    pub(crate) fn knows(&self, place: Place, key: ObjectKey) -> bool {
+    pub(crate) fn knows(&self, place: ObjectPart, key: ObjectKey) -> bool {
         let known = self.current.get(&place.address);
         known.is_some_and(|known| known.place == place && self.indices.get(&key) == Some(&known.object))
     }
@@ -117,7 +117,7 @@ impl Ranges {
     pub(crate) fn declare(
         &mut self,
         now_nanos: u64,
-        place: Place,
+        place: ObjectPart,
         key: ObjectKey,
         describe: impl FnOnce() -> TracedObject,
     ) {
@@ -147,12 +147,12 @@ impl Ranges {
     }
 
     /// Declares that the memory belongs to no object from now on.
-    pub(crate) fn forget(&mut self, now_nanos: u64, gone: Place) {
+    pub(crate) fn forget(&mut self, now_nanos: u64, gone: ObjectPart) {
         self.cut_out(now_nanos, gone);
     }
 
     /// Ends the ranges within `gone`; the rest of ranges that reach into it continues.
-    fn cut_out(&mut self, now_nanos: u64, gone: Place) {
+    fn cut_out(&mut self, now_nanos: u64, gone: ObjectPart) {
         let end = gone.address + gone.bytes;
         let before = self.current.range(..gone.address).next_back().map(|(&start, _)| start);
         let inside = self.current.range(gone.address..end).map(|(&start, _)| start);
@@ -201,15 +201,15 @@ impl Ranges {
 }
 
 /// The entry at a byte of a place, counted from its first.
-fn entry_at(place: Place, within: u64) -> u64 {
+fn entry_at(place: ObjectPart, within: u64) -> u64 {
     (u128::from(within) * u128::from(place.entries) / u128::from(place.bytes)) as u64
 }
 
 /// The part of a place between two addresses inside it.
-fn part(place: Place, from: u64, to: u64) -> Place {
+fn part(place: ObjectPart, from: u64, to: u64) -> ObjectPart {
     let (first, end) = (from - place.address, to - place.address);
     let first_entry = entry_at(place, first);
-    Place {
+    ObjectPart {
         address: from,
         bytes: to - from,
         offset: place.offset + first,

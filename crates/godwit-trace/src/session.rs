@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::clock::Clock;
 use crate::hardware::{HardwareOptions, HardwareTracer, Unavailable};
-use crate::ranges::{EntryValues, ObjectKey, Place, Ranges, TracedObject, TracedRange};
+use crate::ranges::{EntryValues, ObjectKey, ObjectPart, Ranges, TracedObject, TracedRange};
 
 /// Number of samples that a thread collects before it passes them on: 160 KiB.
 const BATCH_SAMPLES: usize = 4_096;
@@ -201,7 +201,7 @@ pub(crate) fn current() -> Option<Arc<Session>> {
 
 /// If there is a trace, declares which object memory belongs to, from now on until something else is declared for the
 /// same memory. `describe` is called if the object is new to the trace, and once more when its entries are first known.
-pub fn declare(place: Place, key: ObjectKey, describe: impl FnOnce() -> TracedObject) {
+pub fn declare(place: ObjectPart, key: ObjectKey, describe: impl FnOnce() -> TracedObject) {
     if !is_on() {
         return;
     }
@@ -219,7 +219,7 @@ pub fn forget(address: *const u8, bytes: usize) {
         return;
     }
     if let Some(session) = current() {
-        session.ranges.write().forget(session.now_nanos(), Place::of_bytes(address, bytes, 0));
+        session.ranges.write().forget(session.now_nanos(), ObjectPart::of_bytes(address, bytes, 0));
     }
 }
 

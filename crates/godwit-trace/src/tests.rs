@@ -41,8 +41,8 @@ fn named(path: &str) -> TracedObject {
     TracedObject { path: path.to_owned(), ..TracedObject::default() }
 }
 
-fn place(address: u64, bytes: u64, offset: u64) -> Place {
-    Place { address, bytes, offset, first_entry: 0, entries: 0 }
+fn place(address: u64, bytes: u64, offset: u64) -> ObjectPart {
+    ObjectPart { address, bytes, offset, first_entry: 0, entries: 0 }
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn the_latest_range_of_an_address_counts() {
 fn every_load_is_sampled_at_one_in_one() {
     let memory = vec![0u8; 4096];
     let (_guard, kept, trace) = start(1, u64::MAX);
-    declare(Place::of_bytes(memory.as_ptr(), 2048, 100).with_entries(0, 256), key(1), || named("m"));
+    declare(ObjectPart::of_bytes(memory.as_ptr(), 2048, 100).with_entries(0, 256), key(1), || named("m"));
     loads(|loads| {
         loads.run(memory.as_ptr(), 100, 32);
         loads.each(2, |i| memory.as_ptr().wrapping_add(2047 + i));
@@ -99,8 +99,8 @@ fn one_in_n_loads_is_sampled_wherever_they_come_from() {
     let memory = vec![0u8; 1 << 20];
     let (_guard, kept, trace) = start(100, u64::MAX);
     let halves = memory.split_at(1 << 19);
-    declare(Place::of_bytes(halves.0.as_ptr(), 1 << 19, 0), key(1), || named("first"));
-    declare(Place::of_bytes(halves.1.as_ptr(), 1 << 19, 0), key(2), || named("second"));
+    declare(ObjectPart::of_bytes(halves.0.as_ptr(), 1 << 19, 0), key(1), || named("first"));
+    declare(ObjectPart::of_bytes(halves.1.as_ptr(), 1 << 19, 0), key(2), || named("second"));
     let threads: Vec<_> = (0..2)
         .map(|_| {
             let starts = [halves.0.as_ptr() as usize, halves.1.as_ptr() as usize];
@@ -130,7 +130,7 @@ fn one_in_n_loads_is_sampled_wherever_they_come_from() {
 fn samples_beyond_the_bound_are_counted() {
     let memory = [0u8; 64];
     let (_guard, kept, trace) = start(1, 10);
-    declare(Place::of_bytes(memory.as_ptr(), 64, 0), key(1), || named("m"));
+    declare(ObjectPart::of_bytes(memory.as_ptr(), 64, 0), key(1), || named("m"));
     loads(|loads| loads.each(25, |_| memory.as_ptr()));
     let description = trace.stop().unwrap();
     assert_eq!((description.samples, description.lost, kept.0.lock().0.len()), (10, 15, 10));
@@ -148,7 +148,7 @@ fn the_most_read_entries_have_their_values() {
     let letters: Arc<dyn EntryValues> = Arc::new(Letters);
     let (_guard, _kept, trace) = start(1, u64::MAX);
     let values = Arc::downgrade(&letters);
-    let whole = Place::of_bytes(memory.as_ptr().cast(), 32, 0).with_entries(0, 4);
+    let whole = ObjectPart::of_bytes(memory.as_ptr().cast(), 32, 0).with_entries(0, 4);
     declare(whole, key(1), || TracedObject { values: Some(values), ..named("letters") });
     loads(|loads| loads.each(6, |i| memory.as_ptr().wrapping_add([2, 1, 2, 2, 1, 3][i]).cast()));
     let description = trace.stop().unwrap();
@@ -173,7 +173,7 @@ fn there_is_one_trace_at_a_time_and_its_errors_come_at_its_end() {
     let trace = Trace::start(options, Box::new(Full)).unwrap();
     assert!(Trace::start(options, Box::new(Full)).is_err());
     let memory = [0u8; 8];
-    declare(Place::of_bytes(memory.as_ptr(), 8, 0), key(1), || named("m"));
+    declare(ObjectPart::of_bytes(memory.as_ptr(), 8, 0), key(1), || named("m"));
     loads(|loads| loads.each(100_000, |_| memory.as_ptr()));
     assert!(trace.stop().is_err_and(|error| error.message().contains("full")));
     // Dropping a trace ends it, too.

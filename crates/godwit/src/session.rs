@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use godwit_catalog::Place;
+use godwit_catalog::SchemaName;
 use godwit_pipeline::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};
 use godwit_sql::{JoinOrder, SessionValues};
 use godwit_vector::CHUNK_ROWS;
@@ -22,7 +22,7 @@ pub(crate) struct OwnSettings {
     /// How long a statement may take.
     pub statement_timeout: Option<Duration>,
     /// Schemas in which unqualified names are looked up; empty: main.
-    pub path: Vec<Place>,
+    pub path: Vec<SchemaName>,
     /// Constants of its plans.
     pub values: SessionValues,
     /// Settings of DuckDB without effect here, which can be read again.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use godwit_cache::Mode;
-use godwit_catalog::{Place, SCHEMA};
+use godwit_catalog::{SCHEMA, SchemaName};
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
 use godwit_pipeline::{Compaction, JOIN_LOAD_FACTOR};
@@ -386,7 +386,7 @@ const SETTINGS: &[Setting] = &[
         default: || SCHEMA.into(),
         get: |session| {
             let path = session.own().path;
-            let text = |place: &Place| match place.database == session.shared.name {
+            let text = |place: &SchemaName| match place.database == session.shared.name {
                 true => place.schema.clone(),
                 false => format!("{}.{}", place.database, place.schema),
             };

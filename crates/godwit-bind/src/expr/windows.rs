@@ -19,7 +19,7 @@ use crate::binder::{Clause, ExprContext};
 
 /// A window with what it inherits from the one that it refines.
 #[derive(Clone, Copy)]
-pub(super) struct Window<'a> {
+pub(super) struct WindowDefinition<'a> {
     pub(super) partition_by: &'a [ast::Expr],
     pub(super) order_by: &'a [ast::OrderByExpr],
     frame: Option<&'a ast::Frame>,
@@ -247,7 +247,7 @@ pub(super) fn inside<'c>(cx: &'c mut ExprContext<'_>) -> ExprContext<'c> {
 }
 
 /// Returns the window with a name.
-fn named<'a>(windows: &'a [ast::NamedWindow], name: &ast::Ident) -> Result<Window<'a>> {
+fn named<'a>(windows: &'a [ast::NamedWindow], name: &ast::Ident) -> Result<WindowDefinition<'a>> {
     match windows.iter().position(|window| name.is(&window.name.text)) {
         // A window of the clause can refine only earlier ones, so this terminates.
         Some(at) => resolved(&windows[..at], &windows[at].spec),
@@ -259,8 +259,9 @@ fn named<'a>(windows: &'a [ast::NamedWindow], name: &ast::Ident) -> Result<Windo
     }
 }
 
-fn resolved<'a>(windows: &'a [ast::NamedWindow], spec: &'a ast::WindowSpec) -> Result<Window<'a>> {
-    let own = Window { partition_by: &spec.partition_by, order_by: &spec.order_by, frame: spec.frame.as_ref() };
+fn resolved<'a>(windows: &'a [ast::NamedWindow], spec: &'a ast::WindowSpec) -> Result<WindowDefinition<'a>> {
+    let own =
+        WindowDefinition { partition_by: &spec.partition_by, order_by: &spec.order_by, frame: spec.frame.as_ref() };
     let Some(name) = &spec.base else { return Ok(own) };
     let base = named(windows, name)?;
     if own.partition_by.is_empty() && own.order_by.is_empty() && own.frame.is_none() {
@@ -274,7 +275,7 @@ fn resolved<'a>(windows: &'a [ast::NamedWindow], spec: &'a ast::WindowSpec) -> R
         "it has a frame"
     } else {
         let order_by = if own.order_by.is_empty() { base.order_by } else { own.order_by };
-        return Ok(Window { partition_by: base.partition_by, order_by, frame: own.frame });
+        return Ok(WindowDefinition { partition_by: base.partition_by, order_by, frame: own.frame });
     };
     let error = Error::user(format!("the window {} can't be refined so: {reason}", name.text));
     Err(error.with_code(SqlState::WINDOWING_ERROR).at_span(spec.span))

@@ -23,7 +23,7 @@ pub enum ItemKind {
 
 /// Lexical state of the splitter.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Place {
+enum LexState {
     #[default]
     Plain,
     /// Inside '…' or "…".
@@ -45,7 +45,7 @@ pub struct Splitter {
     pending_column: u32,
     /// Whether `pending` has more than white space and comments.
     has_text: bool,
-    place: Place,
+    place: LexState,
     lines: u32,
 }
 
@@ -55,7 +55,7 @@ impl Splitter {
         self.lines += 1;
         // Some editors put a byte order mark at the start of a file.
         let line = if self.lines == 1 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
-        if !self.has_text && self.place == Place::Plain {
+        if !self.has_text && self.place == LexState::Plain {
             self.pending.clear();
             (self.pending_line, self.pending_column) = (self.lines, 0);
             if line.trim_start().starts_with('.') {
@@ -70,7 +70,7 @@ impl Splitter {
             self.pending.push_str(&line[at..at + bytes]);
             column += line[at..at + bytes].chars().count() as u32;
             at += bytes;
-            if character == ';' && self.place == Place::Plain {
+            if character == ';' && self.place == LexState::Plain {
                 items.extend(self.take_statement());
                 (self.pending_line, self.pending_column) = (self.lines, column);
             }
@@ -88,17 +88,17 @@ impl Splitter {
 
     /// Returns true if nothing but white space and comments is pending.
     pub fn is_blank(&self) -> bool {
-        !self.has_text && self.place == Place::Plain
+        !self.has_text && self.place == LexState::Plain
     }
 
     /// Returns true if the text ends inside quotes.
     pub fn is_in_quotes(&self) -> bool {
-        matches!(self.place, Place::Quoted(_) | Place::EscapeQuoted(_) | Place::DollarQuoted(_))
+        matches!(self.place, LexState::Quoted(_) | LexState::EscapeQuoted(_) | LexState::DollarQuoted(_))
     }
 
     fn take_statement(&mut self) -> Option<Item> {
         let text = std::mem::take(&mut self.pending);
-        let has_text = std::mem::take(&mut self.has_text) || matches!(self.place, Place::BlockComment(_));
+        let has_text = std::mem::take(&mut self.has_text) || matches!(self.place, LexState::BlockComment(_));
         let (line, column) = (self.pending_line, self.pending_column);
         has_text.then_some(Item { kind: ItemKind::Statement, line, column, text })
     }
@@ -106,28 +106,29 @@ impl Splitter {
     /// Returns the length in bytes of the token at the start of `rest`, and updates `place`.
     fn token_bytes(&mut self, rest: &str, first: char) -> usize {
         match &mut self.place {
-            Place::Quoted(quote) if first == *quote => self.place = Place::Plain,
-            Place::EscapeQuoted(escaped @ true) => *escaped = false,
-            Place::EscapeQuoted(escaped) if first == '\\' => *escaped = true,
-            Place::EscapeQuoted(_) if first == '\'' => self.place = Place::Plain,
-            Place::DollarQuoted(delimiter) if rest.starts_with(delimiter.as_str()) => {
+            LexState::Quoted(quote) if first == *quote => self.place = LexState::Plain,
+            LexState::EscapeQuoted(escaped @ true) => *escaped = false,
+            LexState::EscapeQuoted(escaped) if first == '\\' => *escaped = true,
+            LexState::EscapeQuoted(_) if first == '\'' => self.place = LexState::Plain,
+            LexState::DollarQuoted(delimiter) if rest.starts_with(delimiter.as_str()) => {
                 let bytes = delimiter.len();
-                self.place = Place::Plain;
+                self.place = LexState::Plain;
                 return bytes;
             }
-            Place::BlockComment(levels) if rest.starts_with("/*") => {
+            LexState::BlockComment(levels) if rest.starts_with("/*") => {
                 *levels += 1;
                 return 2;
             }
-            Place::BlockComment(levels) if rest.starts_with("*/") => {
+            LexState::BlockComment(levels) if rest.starts_with("*/") => {
                 *levels -= 1;
                 if *levels == 0 {
-                    self.place = Place::Plain;
+                    self.place = LexState::Plain;
                 }
                 return 2;
             }
-            Place::Quoted(_) | Place::EscapeQuoted(_) | Place::DollarQuoted(_) | Place::BlockComment(_) => {}
-            Place::Plain => return self.plain_token_bytes(rest, first),
+            LexState::Quoted(_) | LexState::EscapeQuoted(_) | LexState::DollarQuoted(_) | LexState::BlockComment(_) => {
+            }
+            LexState::Plain => return self.plain_token_bytes(rest, first),
         }
         first.len_utf8()
     }
@@ -137,16 +138,16 @@ impl Splitter {
             return rest.find('\n').unwrap_or(rest.len());
         }
         if rest.starts_with("/*") {
-            self.place = Place::BlockComment(1);
+            self.place = LexState::BlockComment(1);
             return 2;
         }
         self.has_text |= !first.is_whitespace() && first != ';';
         match first {
-            '\'' if self.is_behind_e() => self.place = Place::EscapeQuoted(false),
-            '\'' | '"' => self.place = Place::Quoted(first),
+            '\'' if self.is_behind_e() => self.place = LexState::EscapeQuoted(false),
+            '\'' | '"' => self.place = LexState::Quoted(first),
             '$' if !self.pending.ends_with(is_word) => {
                 if let Some(delimiter) = dollar_delimiter(rest) {
-                    self.place = Place::DollarQuoted(delimiter.to_owned());
+                    self.place = LexState::DollarQuoted(delimiter.to_owned());
                     return delimiter.len();
                 }
             }

@@ -22,7 +22,7 @@ use godwit_common::{ErrorKind, MemoryTag, Result};
 use godwit_memory::{Object, Reservation};
 use godwit_rows::aggregate_state::{StateArea, StateKind};
 use godwit_rows::{RowList, RowOwner, match_integers};
-use godwit_trace::Place;
+use godwit_trace::ObjectPart;
 use godwit_vector::kernels::grouped::{FEW_GROUPS_MAX, add_by_group};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{Bitmap, CHUNK_ROWS, ColumnType, Data, Flat, PhysicalType, StrColumn, Vector};
@@ -261,11 +261,11 @@ impl DirectGroups {
     /// Tells a memory trace where the map and the lanes are, one after the other.
     fn declare_traced(&self) {
         let Some(object) = self.object.as_ref().filter(|_| godwit_trace::is_on()) else { return };
-        let map = Place::of_bytes(self.map.as_ptr().cast(), size_of_val(&self.map[..]), 0);
+        let map = ObjectPart::of_bytes(self.map.as_ptr().cast(), size_of_val(&self.map[..]), 0);
         let mut offset = map.bytes;
         godwit_trace::declare(map.with_entries(0, self.map.len() as u64), object.trace_key(), || object.traced());
         for Lanes { totals } in self.lanes.iter().flatten() {
-            let lanes = Place::of_bytes(totals.as_ptr().cast(), totals.capacity() * size_of::<i64>(), offset);
+            let lanes = ObjectPart::of_bytes(totals.as_ptr().cast(), totals.capacity() * size_of::<i64>(), offset);
             offset += lanes.bytes;
             godwit_trace::declare(lanes, object.trace_key(), || object.traced());
         }

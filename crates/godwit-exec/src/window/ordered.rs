@@ -11,7 +11,7 @@ use super::marks::Marks;
 
 /// Rows of whole partitions, sorted by partition and order.
 pub(super) struct Ordered {
-    place: Place,
+    place: OrderedRows,
     /// First rows of partitions.
     partitions: Marks,
     /// First rows of groups of peers.
@@ -20,7 +20,7 @@ pub(super) struct Ordered {
     _reservation: Reservation,
 }
 
-enum Place {
+enum OrderedRows {
     /// A list of rows, all of them pinned.
     InPlace(RowList),
     /// Rows in order, in pages that may be on disk.
@@ -29,17 +29,17 @@ enum Place {
 
 impl Ordered {
     pub(super) fn in_place(rows: RowList, (partitions, peers): (Marks, Marks), reservation: Reservation) -> Self {
-        Self { place: Place::InPlace(rows), partitions, peers, _reservation: reservation }
+        Self { place: OrderedRows::InPlace(rows), partitions, peers, _reservation: reservation }
     }
 
     pub(super) fn paged(rows: PagedRows, (partitions, peers): (Marks, Marks), reservation: Reservation) -> Self {
-        Self { place: Place::Paged(rows), partitions, peers, _reservation: reservation }
+        Self { place: OrderedRows::Paged(rows), partitions, peers, _reservation: reservation }
     }
 
     pub(super) fn len(&self) -> usize {
         match &self.place {
-            Place::InPlace(rows) => rows.len(),
-            Place::Paged(rows) => rows.rows(),
+            OrderedRows::InPlace(rows) => rows.len(),
+            OrderedRows::Paged(rows) => rows.rows(),
         }
     }
 
@@ -56,24 +56,24 @@ impl Ordered {
     /// Pins consecutive rows.
     pub(super) fn pin(&self, rows: Range<usize>) -> Result<RowList> {
         match &self.place {
-            Place::InPlace(all) => {
+            OrderedRows::InPlace(all) => {
                 let mut pinned = RowList::new(all.all().layout());
                 pinned.append(all.slice(rows));
                 Ok(pinned)
             }
-            Place::Paged(_) => self.pin_each(rows),
+            OrderedRows::Paged(_) => self.pin_each(rows),
         }
     }
 
     /// Pins rows.
     pub(super) fn pin_each(&self, rows: impl IntoIterator<Item = usize>) -> Result<RowList> {
         match &self.place {
-            Place::InPlace(all) => {
+            OrderedRows::InPlace(all) => {
                 let mut pinned = RowList::new(all.all().layout());
                 rows.into_iter().for_each(|row| pinned.push(all.all(), row));
                 Ok(pinned)
             }
-            Place::Paged(paged) => paged.pin(rows),
+            OrderedRows::Paged(paged) => paged.pin(rows),
         }
     }
 

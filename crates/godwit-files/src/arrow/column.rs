@@ -18,7 +18,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field};
 use godwit_common::{Error, Result};
 use godwit_memory::{Object, Reservation};
-use godwit_trace::{Place, VECTOR_BYTES};
+use godwit_trace::{ObjectPart, VECTOR_BYTES};
 use godwit_vector::{Vector, from_arrow, from_arrow_codes, in_layout};
 
 use super::dictionary::Entries;
@@ -57,7 +57,7 @@ impl ColumnValues {
             return;
         }
         self.visit_buffers(|buffer| {
-            let place = Place::of_bytes(buffer.as_ptr(), buffer.len(), offset);
+            let place = ObjectPart::of_bytes(buffer.as_ptr(), buffer.len(), offset);
             godwit_trace::declare(place, object.trace_key(), || object.traced());
             godwit_trace::loads(|loads| loads.run(buffer.as_ptr(), buffer.len(), VECTOR_BYTES));
             offset += buffer.len() as u64;

@@ -66,7 +66,7 @@ pub(super) struct Node {
 impl Message {
     /// Reads the message at `offset`; `None` if the stream ends there.
     pub(super) fn read(file: &FileBytes, offset: u64, memory: &BufferManager) -> Result<Option<Self>> {
-        let place = Place { file, offset };
+        let place = MessageRef { file, offset };
         let left = file.bytes().checked_sub(offset).ok_or_else(|| place.wrong("it is behind the end of the file"))?;
         if left == 0 {
             return Ok(None);
@@ -121,12 +121,12 @@ pub(super) fn verifier(bytes: usize) -> VerifierOptions {
 
 /// A message, for errors about it.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct MessageRef<'a> {
     file: &'a FileBytes,
     offset: u64,
 }
 
-impl Place<'_> {
+impl MessageRef<'_> {
     fn wrong(self, what: impl std::fmt::Display) -> Error {
         self.file.corrupt(format!("the message at byte {}: {what}", self.offset))
     }

@@ -113,9 +113,9 @@ impl SharedBuffer {
 /// The most recently read bytes of a file, compressed. All columns of a worker read through one window, since its
 /// content is needed only until its page is decompressed. Clones share it.
 #[derive(Clone)]
-pub(crate) struct ReadWindow(Arc<Mutex<Window>>);
+pub(crate) struct ReadWindow(Arc<Mutex<ReadBytes>>);
 
-pub(super) struct Window {
+pub(super) struct ReadBytes {
     /// `None` while it is empty.
     file: Option<FileBytes>,
     start: u64,
@@ -129,15 +129,15 @@ impl ReadWindow {
     /// Creates an empty window, accounted for with `memory`.
     pub(crate) fn new(memory: &BufferManager) -> Result<Self> {
         let memory = memory.reserve(0, MemoryTag::Reader)?;
-        Ok(Self(Arc::new(Mutex::new(Window { file: None, start: 0, bytes: Vec::new(), length: 0, memory }))))
+        Ok(Self(Arc::new(Mutex::new(ReadBytes { file: None, start: 0, bytes: Vec::new(), length: 0, memory }))))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Window> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ReadBytes> {
         self.0.lock()
     }
 }
 
-impl Window {
+impl ReadBytes {
     /// Returns the bytes of `file` in the window from `offset`, if there are any.
     fn find(&self, file: &FileBytes, offset: u64) -> Option<&[u8]> {
         let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;

@@ -11,7 +11,7 @@ use godwit_memory::Reservation;
 
 use super::buffer::PageRoom;
 use super::cache::Keeping;
-use super::{PAGES_TOGETHER, Page, PageHeader, PageKind, PageReader, decompress_pages, may_be_together};
+use super::{PAGES_TOGETHER, PageHeader, PageKind, PageReader, ParquetPage, decompress_pages, may_be_together};
 use crate::config::{DICTIONARY_AHEAD_SHARE_MIN, DICTIONARY_BYTES_MIN, TOGETHER_BYTES_MAX};
 
 /// Dictionaries of later row groups that are decompressed along with one.
@@ -40,7 +40,11 @@ impl PageReader {
 
     /// Reads the dictionary, which has this header, and those that are expected, decompressed together; the latter go
     /// to the cache. `None` if that isn't possible, or not worth it.
-    pub(super) fn dictionary_with_later(&mut self, header: PageHeader, header_bytes: usize) -> Result<Option<Page>> {
+    pub(super) fn dictionary_with_later(
+        &mut self,
+        header: PageHeader,
+        header_bytes: usize,
+    ) -> Result<Option<ParquetPage>> {
         let places = std::mem::take(&mut self.dictionaries_ahead);
         if places.is_empty()
             || !self.is_worth_company(&header)
@@ -86,7 +90,7 @@ impl PageReader {
         header: PageHeader,
         header_bytes: usize,
         later: &[LaterDictionary],
-    ) -> Result<Option<Page>> {
+    ) -> Result<Option<ParquetPage>> {
         let start = self.chunk.start;
         let headers = || std::iter::once(&header).chain(later.iter().map(|later| &later.header));
         if !may_be_together(headers()) {
@@ -120,7 +124,8 @@ impl PageReader {
         let offsets = std::iter::once(start).chain(later.iter().map(|later| later.offset));
         let pages = offsets.zip(headers()).zip(rooms);
         let file = &self.file;
-        let pages: Vec<_> = pages.map(|((offset, header), room)| Page::new(file, offset, *header, room, 0)).collect();
+        let pages: Vec<_> =
+            pages.map(|((offset, header), room)| ParquetPage::new(file, offset, *header, room, 0)).collect();
         Ok(pages.into_iter().next())
     }
 }

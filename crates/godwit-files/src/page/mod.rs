@@ -24,7 +24,7 @@ use bytes::Bytes;
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
 use godwit_pipeline::ColumnReads;
-use godwit_trace::{Place, VECTOR_BYTES};
+use godwit_trace::{ObjectPart, VECTOR_BYTES};
 
 use buffer::{PageRoom, SpareBuffers, Window};
 pub(crate) use buffer::{ReadWindow, SharedBuffer};
@@ -43,7 +43,7 @@ use crate::footer::{ChunkLocation, PageSpan};
 const PAGES_TOGETHER: usize = 3;
 
 /// A decompressed page.
-pub(crate) struct Page {
+pub(crate) struct ParquetPage {
     /// Its header.
     pub header: PageHeader,
     /// First row, counted in the row group; 0 for dictionaries.
@@ -56,11 +56,11 @@ pub(crate) struct Page {
     pub text_check: TextCheck,
 }
 
-impl Page {
+impl ParquetPage {
     /// Returns a page of the pool, which stays pinned as long as vectors share it.
     fn pinned(found: Found, first_row: usize) -> Self {
         let Found { header, page, text_check } = found;
-        Page { header, first_row, bytes: Buffer::from(Bytes::from_owner(page)), buffer: None, text_check }
+        ParquetPage { header, first_row, bytes: Buffer::from(Bytes::from_owner(page)), buffer: None, text_check }
     }
 
     /// Returns the page at `offset` of `file`, which was decompressed into `room`.
@@ -73,7 +73,7 @@ impl Page {
             PageRoom::Buffer(buffer) => {
                 let buffer = SharedBuffer::new(buffer);
                 let (bytes, text_check) = (buffer.content(), TextCheck::default());
-                Page { header, first_row, bytes, buffer: Some(buffer), text_check }
+                ParquetPage { header, first_row, bytes, buffer: Some(buffer), text_check }
             }
         }
     }
@@ -92,7 +92,7 @@ pub(crate) struct PageReader {
     /// The page after the last one.
     next_page: usize,
     /// Pages that were decompressed along with the last one, the next one last.
-    ahead: Vec<Page>,
+    ahead: Vec<ParquetPage>,
     /// Where the dictionaries of the next row groups are, if they will be read.
     dictionaries_ahead: Vec<Range<u64>>,
     spare: SpareBuffers,
@@ -197,7 +197,7 @@ impl PageReader {
     }
 
     /// Reads the dictionary page, if the chunk begins with one.
-    pub(crate) fn dictionary_page(&mut self) -> Result<Option<Page>> {
+    pub(crate) fn dictionary_page(&mut self) -> Result<Option<ParquetPage>> {
         if self.chunk.start >= self.chunk.end {
             return Ok(None);
         }
@@ -224,7 +224,7 @@ impl PageReader {
     }
 
     /// Reads the data page that holds `row`.
-    pub(crate) fn page_of_row(&mut self, row: usize) -> Result<Page> {
+    pub(crate) fn page_of_row(&mut self, row: usize) -> Result<ParquetPage> {
         assert!(row < self.chunk.rows, "rows are inside the row group");
         let page = match &self.chunk.pages {
             Some(pages) => self.located_page(page_of(pages, row)),
@@ -236,17 +236,17 @@ impl PageReader {
 
     /// Tells a memory trace where the page is, and that all of it was read. Its place approximates that in the file, as
     /// if all pages were as long as this one.
-    fn tell_trace(&self, page: &Page) {
+    fn tell_trace(&self, page: &ParquetPage) {
         let Some(object) = self.cache.object().filter(|_| godwit_trace::is_on()) else { return };
         let (bytes, rows) = (page.bytes.len(), page.header.values.max(1));
         let offset = self.chunk.start + (page.first_row as u64).saturating_mul(bytes as u64) / rows as u64;
-        let place = Place::of_bytes(page.bytes.as_ptr(), bytes, offset);
+        let place = ObjectPart::of_bytes(page.bytes.as_ptr(), bytes, offset);
         godwit_trace::declare(place, object.trace_key(), || object.traced());
         godwit_trace::loads(|loads| loads.run(page.bytes.as_ptr(), bytes, VECTOR_BYTES));
     }
 
     /// Reads a page whose location and rows are given by the offset index.
-    fn located_page(&mut self, index: usize) -> Result<Page> {
+    fn located_page(&mut self, index: usize) -> Result<ParquetPage> {
         let is_sequential = index == self.next_page;
         self.next_page = index + 1;
         let span = self.span(index);
@@ -272,10 +272,10 @@ impl PageReader {
     }
 
     /// Returns the page at `offset`, if it is in the pool.
-    fn cached(&mut self, offset: u64, first_row: usize) -> Option<Page> {
+    fn cached(&mut self, offset: u64, first_row: usize) -> Option<ParquetPage> {
         let found = self.file.pages().get(offset)?;
         self.reads.pages_cached += 1;
-        Some(Page::pinned(found, first_row))
+        Some(ParquetPage::pinned(found, first_row))
     }
 
     fn span(&self, index: usize) -> PageSpan {
@@ -292,7 +292,7 @@ impl PageReader {
     }
 
     /// Reads a page and the ones after it that will likely be read, decompressed together; `None` if that isn't possible.
-    fn page_with_next(&mut self, index: usize) -> Result<Option<Page>> {
+    fn page_with_next(&mut self, index: usize) -> Result<Option<ParquetPage>> {
         if !self.reads_ahead() {
             return Ok(None);
         }
@@ -326,7 +326,7 @@ impl PageReader {
 
     /// Reads neighbouring pages, decompressed together, and keeps those after the first one ahead; `None` if that isn't
     /// possible.
-    fn pages_together(&mut self, indexes: Range<usize>) -> Result<Option<Page>> {
+    fn pages_together(&mut self, indexes: Range<usize>) -> Result<Option<ParquetPage>> {
         let spans: Vec<PageSpan> = indexes.clone().map(|index| self.span(index)).collect();
         let window = self.window.clone();
         let mut window = window.lock();
@@ -358,13 +358,13 @@ impl PageReader {
         let pages = spans.iter().zip(headers).zip(rooms);
         let file = &self.file;
         self.ahead.extend(
-            pages.map(|((span, header), room)| Page::new(file, span.offset, header, room, span.first_row)).rev(),
+            pages.map(|((span, header), room)| ParquetPage::new(file, span.offset, header, room, span.first_row)).rev(),
         );
         Ok(self.ahead.pop())
     }
 
     /// Walks over page headers to the page of `row` and reads it.
-    fn walk_to_page(&mut self, row: usize) -> Result<Page> {
+    fn walk_to_page(&mut self, row: usize) -> Result<ParquetPage> {
         let (header_bytes, header) = self.walk_to_header(row)?;
         let (offset, first_row) = self.next;
         let next = offset + header_bytes as u64 + header.compressed_bytes as u64;
@@ -445,7 +445,13 @@ impl PageReader {
     }
 
     /// Returns the decompressed page at `offset`: from the cache, or read, decompressed, and maybe cached.
-    fn content(&mut self, offset: u64, header_bytes: usize, header: PageHeader, first_row: usize) -> Result<Page> {
+    fn content(
+        &mut self,
+        offset: u64,
+        header_bytes: usize,
+        header: PageHeader,
+        first_row: usize,
+    ) -> Result<ParquetPage> {
         if let Some(page) = self.cached(offset, first_row) {
             return Ok(page);
         }
@@ -460,7 +466,7 @@ impl PageReader {
         decompress(codec, &header, stored, room.as_mut_slice()).map_err(|error| file.corrupt(error.message()))?;
         window.trim();
         self.reads.pages += 1;
-        Ok(Page::new(file, offset, header, room, first_row))
+        Ok(ParquetPage::new(file, offset, header, room, first_row))
     }
 
     /// Returns true if reading a page again, from the system's cache, is little more than copying it.

@@ -108,7 +108,7 @@ impl Readable for TextTable {
         };
         let reservation = scan.task.memory(query).reserve(0, MemoryTag::Reader)?;
         let parsed = vec![0; scan.task.columns.len()];
-        let (scan, piece, window) = (scan.clone(), Piece::default(), Window::default());
+        let (scan, piece, window) = (scan.clone(), Piece::default(), ParsedRows::default());
         Ok(TextReader { scan, rows_max, piece, records, window, parsed, reservation })
     }
 
@@ -123,7 +123,7 @@ pub(crate) struct TextReader {
     rows_max: usize,
     piece: Piece,
     records: Records,
-    window: Window,
+    window: ParsedRows,
     /// By column read: number of the piece's values that were parsed, whether or not their rows are needed.
     parsed: Vec<u64>,
     /// Memory of the piece.
@@ -138,7 +138,7 @@ enum Records {
 
 /// The columns read of some records: for CSV those that may have errors, for JSON all.
 #[derive(Default)]
-struct Window {
+struct ParsedRows {
     rows: usize,
     columns: Vec<Option<Vector>>,
 }
@@ -187,7 +187,7 @@ impl MorselReader for TextReader {
                     true => Ok(Some(read.next().expect("all of them are read"))),
                     false => table.file_value(column, &self.piece, rows).map(Some),
                 });
-                self.window = Window { rows, columns: columns.collect::<Result<_>>()? };
+                self.window = ParsedRows { rows, columns: columns.collect::<Result<_>>()? };
                 None
             }
         };
@@ -244,7 +244,7 @@ impl TextReader {
         if rows == 0 && step.wrong_width.is_none() && step.unclosed.is_none() {
             return Ok(None);
         }
-        self.window = Window { rows, columns: Vec::new() };
+        self.window = ParsedRows { rows, columns: Vec::new() };
         let mut wrong: Vec<u32> = Vec::new();
         for (&index, parsed) in self.scan.task.columns.iter().zip(&mut self.parsed).filter(|_| rows > 0) {
             if index >= table.record_columns() {

@@ -56,7 +56,7 @@ pub(super) struct Part {
 
 /// The position of a node in a region.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Mobility {
     /// Its rows are those of the result, apart from rows that semi and anti joins drop.
     Free,
     /// Inner joins must stay here.
@@ -66,11 +66,11 @@ enum Place {
 impl Region {
     /// Collects the region below a node; `None` if the node isn't part of one.
     pub(super) fn collect(plan: &Plan, root: NodeId) -> Option<Self> {
-        if !is_region(plan, root, Place::Free) {
+        if !is_region(plan, root, Mobility::Free) {
             return None;
         }
         let mut region = Self::default();
-        region.part(plan, root, Place::Free);
+        region.part(plan, root, Mobility::Free);
         Some(region)
     }
 
@@ -80,7 +80,7 @@ impl Region {
         self.conjuncts.iter_mut().chain(operators)
     }
 
-    fn part(&mut self, plan: &Plan, id: NodeId, place: Place) -> Part {
+    fn part(&mut self, plan: &Plan, id: NodeId, place: Mobility) -> Part {
         if !is_region(plan, id, place) {
             return self.leaf(id, place);
         }
@@ -98,17 +98,17 @@ impl Region {
         }
     }
 
-    fn leaf(&mut self, id: NodeId, place: Place) -> Part {
+    fn leaf(&mut self, id: NodeId, place: Mobility) -> Part {
         let head = self.leaves.len();
         self.leaves.push(id);
         let relations = one(head);
-        if place == Place::Free {
+        if place == Mobility::Free {
             self.free |= relations;
         }
         Part { relations, head, operators: self.operators.len()..self.operators.len() }
     }
 
-    fn join(&mut self, plan: &Plan, join: &Join, place: Place) -> Part {
+    fn join(&mut self, plan: &Plan, join: &Join, place: Mobility) -> Part {
         let start = self.operators.len();
         let Some((operation, left, right)) = operation(join) else {
             self.conjuncts.extend(join.conditions.iter().cloned());
@@ -118,11 +118,11 @@ impl Region {
         };
         let (left, right) = match operation {
             Operation::Left => (self.part(plan, left, place), self.part_of_null_side(plan, right)),
-            Operation::Semi | Operation::Anti => (self.part(plan, left, place), self.leaf(right, Place::Fixed)),
+            Operation::Semi | Operation::Anti => (self.part(plan, left, place), self.leaf(right, Mobility::Fixed)),
             Operation::Full => {
                 let (free, sides) =
                     (self.free, (self.part_of_null_side(plan, left), self.part_of_null_side(plan, right)));
-                self.free = if place == Place::Free { free | sides.0.relations | sides.1.relations } else { free };
+                self.free = if place == Mobility::Free { free | sides.0.relations | sides.1.relations } else { free };
                 sides
             }
         };
@@ -137,21 +137,21 @@ impl Region {
     }
 
     fn part_of_null_side(&mut self, plan: &Plan, id: NodeId) -> Part {
-        self.part(plan, id, Place::Fixed)
+        self.part(plan, id, Mobility::Fixed)
     }
 }
 
 /// Returns true if a node in this place is part of a region.
-fn is_region(plan: &Plan, mut id: NodeId, place: Place) -> bool {
+fn is_region(plan: &Plan, mut id: NodeId, place: Mobility) -> bool {
     loop {
         match plan.node(id) {
-            Node::Filter { input, conditions } if place == Place::Free && !is_volatile(conditions) => id = *input,
+            Node::Filter { input, conditions } if place == Mobility::Free && !is_volatile(conditions) => id = *input,
             Node::Project(project) if is_choice(project) => id = project.input,
             Node::Join(join) if !is_volatile(&join.conditions) => {
                 return match join.kind {
                     JoinKind::Left | JoinKind::Right | JoinKind::Full => true,
                     JoinKind::Inner | JoinKind::Semi | JoinKind::Anti | JoinKind::RightSemi | JoinKind::RightAnti => {
-                        place == Place::Free
+                        place == Mobility::Free
                     }
                     JoinKind::Single | JoinKind::Mark { .. } | JoinKind::AsOf { .. } | JoinKind::Positional => false,
                 };

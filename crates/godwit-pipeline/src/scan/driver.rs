@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 
 use super::ScanRequest;
 use super::columns::{ColumnCounts, ScannedColumn};
-use super::window::Window;
+use super::window::ScanWindow;
 use crate::scan_filter::{self, Pruning, Stage, StagePlan, Stages};
 use crate::{CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
 
@@ -380,7 +380,7 @@ impl<T: Readable> ScanWorker<T> {
             return Ok(false);
         }
         let Some(WindowRows { rows, live }) = self.reader.next_window()? else { return Ok(false) };
-        let mut window = Window::new(rows, live);
+        let mut window = ScanWindow::new(rows, live);
         let rows_in = window.len();
         self.counts.rows += rows_in as u64;
         self.filter(&mut window)?;
@@ -396,7 +396,7 @@ impl<T: Readable> ScanWorker<T> {
     }
 
     /// Keeps the rows of a window that pass all filters.
-    fn filter(&mut self, window: &mut Window) -> Result<()> {
+    fn filter(&mut self, window: &mut ScanWindow) -> Result<()> {
         let Self { stages, reader, counts: ScanCounts { columns: counts, .. }, .. } = self;
         if window.len() == 0 {
             return Ok(());

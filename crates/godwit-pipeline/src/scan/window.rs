@@ -20,7 +20,7 @@ use crate::scan_filter::Stage;
 type Mask = [u64; CHUNK_ROWS / 64];
 
 /// Some rows of a morsel.
-pub(super) struct Window {
+pub(super) struct ScanWindow {
     /// Number of rows, including those already removed.
     rows: usize,
     /// The columns that have been read, for the remaining rows.
@@ -39,7 +39,7 @@ enum Left {
     Rows(Vec<u32>),
 }
 
-impl Window {
+impl ScanWindow {
     /// A window of `rows` rows, of which only `live` exist if given.
     pub(super) fn new(rows: usize, live: Option<Vec<u32>>) -> Self {
         let chunk = Chunk::new(Vec::new(), live.as_ref().map_or(rows, Vec::len));

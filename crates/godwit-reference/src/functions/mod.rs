@@ -46,7 +46,7 @@ pub(crate) struct Group<'a> {
 }
 
 /// A row of a partition, for a window function.
-pub(crate) struct Place<'a> {
+pub(crate) struct WindowRow<'a> {
     pub(crate) row: usize,
     /// The arguments of each row of the partition.
     pub(crate) args: &'a [Row],
@@ -71,7 +71,7 @@ type LambdaKernel = fn(&Call<'_>, &mut dyn FnMut(&[Value]) -> Result<Value>) -> 
 pub(crate) type AggregateKernel = fn(&Group<'_>) -> Result<Value>;
 
 /// The implementation of a window function.
-pub(crate) type WindowKernel = fn(&Place<'_>) -> Result<Value>;
+pub(crate) type WindowKernel = fn(&WindowRow<'_>) -> Result<Value>;
 
 /// The conditions under which a scalar function is NULL.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::Value;
 
-use super::{Place, WindowKernel, Windowing, whole};
+use super::{WindowKernel, WindowRow, Windowing, whole};
 
 const fn ranking(signature: &'static str, kernel: WindowKernel) -> Windowing {
     Windowing { signature, uses_frame: false, nullable: false, kernel }
@@ -51,7 +51,7 @@ fn not_positive(function: &str) -> Error {
 }
 
 /// If the rows can't be distributed evenly, the first buckets get one row more.
-fn ntile(place: &Place<'_>) -> Result<Value> {
+fn ntile(place: &WindowRow<'_>) -> Result<Value> {
     let buckets = match &place.args[place.row][0] {
         Value::Null => return Ok(Value::Null),
         count => usize::try_from(whole(count)).ok().filter(|&count| count > 0).ok_or_else(|| not_positive("ntile"))?,
@@ -62,7 +62,7 @@ fn ntile(place: &Place<'_>) -> Result<Value> {
 }
 
 /// `lag` and `lead`: the value `steps` rows before or after the current one, not counting NULLs if they are ignored.
-fn shifted(place: &Place<'_>, direction: i64) -> Result<Value> {
+fn shifted(place: &WindowRow<'_>, direction: i64) -> Result<Value> {
     let args = &place.args[place.row];
     let steps = match args.get(1) {
         None => direction,
@@ -84,12 +84,12 @@ fn shifted(place: &Place<'_>, direction: i64) -> Result<Value> {
     Ok(found.map_or_else(default, |row| place.args[row][0].clone()))
 }
 
-fn framed_values<'p>(place: &'p Place<'_>) -> impl Iterator<Item = Value> + 'p {
+fn framed_values<'p>(place: &'p WindowRow<'_>) -> impl Iterator<Item = Value> + 'p {
     let values = place.frame.iter().map(|&row| &place.args[row][0]);
     values.filter(|value| !(place.ignore_nulls && value.is_null())).cloned()
 }
 
-fn nth_value(place: &Place<'_>) -> Result<Value> {
+fn nth_value(place: &WindowRow<'_>) -> Result<Value> {
     let nth = match &place.args[place.row][1] {
         Value::Null => return Ok(Value::Null),
         nth => usize::try_from(whole(nth)).ok().filter(|&nth| nth > 0).ok_or_else(|| not_positive("nth_value"))?,

@@ -41,12 +41,12 @@ pub struct Blocks {
 
 /// A block; its content never changes.
 pub struct Block {
-    place: Place,
+    place: Backing,
     /// Freezing was tried and doesn't pay off.
     stays_compact: AtomicBool,
 }
 
-enum Place {
+enum Backing {
     File {
         file: Arc<DatabaseFile>,
         pointer: BlockPointer,
@@ -131,7 +131,7 @@ impl Blocks {
     pub fn write(&self, mut content: Vec<u8>) -> Result<Arc<Block>> {
         let Some(file) = &self.file else {
             let page = self.memory.page_of(&content, self.tag)?;
-            return Ok(Arc::new(Block::at(Place::Pool(RwLock::new(PoolContent::Compact(page))))));
+            return Ok(Arc::new(Block::at(Backing::Pool(RwLock::new(PoolContent::Compact(page))))));
         };
         content.resize(BLOCK_BYTES, 0);
         let pointer = file.write_block(&content)?;
@@ -155,12 +155,12 @@ impl Blocks {
 }
 
 impl Block {
-    fn at(place: Place) -> Self {
+    fn at(place: Backing) -> Self {
         Self { place, stays_compact: AtomicBool::new(false) }
     }
 
     fn in_file(file: Arc<DatabaseFile>, pointer: BlockPointer, is_saved: bool) -> Self {
-        Self::at(Place::File { file, pointer, is_saved: AtomicBool::new(is_saved), copies: Mutex::default() })
+        Self::at(Backing::File { file, pointer, is_saved: AtomicBool::new(is_saved), copies: Mutex::default() })
     }
 
     /// Where the block is in the file.
@@ -169,21 +169,21 @@ impl Block {
     /// For blocks in the pool, which no metadata points to.
     pub fn pointer(&self) -> BlockPointer {
         match &self.place {
-            Place::File { pointer, .. } => *pointer,
-            Place::Pool(_) => panic!("blocks in the pool have no place in a file"),
+            Backing::File { pointer, .. } => *pointer,
+            Backing::Pool(_) => panic!("blocks in the pool have no place in a file"),
         }
     }
 
     /// From now on, something on disk points, or may point, to the block.
     pub fn mark_saved(&self) {
-        if let Place::File { is_saved, .. } = &self.place {
+        if let Backing::File { is_saved, .. } = &self.place {
             is_saved.store(true, Ordering::Relaxed);
         }
     }
 
     /// Asks the system to read the block ahead, unless it is in the pool.
     pub(crate) fn read_ahead(&self) {
-        if let Place::File { file, pointer, copies, .. } = &self.place {
+        if let Backing::File { file, pointer, copies, .. } = &self.place {
             let copies = copies.lock();
             if copies.compact.is_none() && copies.frozen.is_none() {
                 file.read_ahead(*pointer);
@@ -194,8 +194,8 @@ impl Block {
     /// Reads the content. Fails if it isn't what was written. Cached copies are charged to the object of `memory`.
     pub fn read(&self, memory: &BufferManager) -> Result<BlockBytes> {
         match &self.place {
-            Place::File { file, pointer, copies, .. } => read_from_file(file, *pointer, copies, memory),
-            Place::Pool(content) => read_from_pool(content, memory),
+            Backing::File { file, pointer, copies, .. } => read_from_file(file, *pointer, copies, memory),
+            Backing::Pool(content) => read_from_pool(content, memory),
         }
     }
 
@@ -207,8 +207,8 @@ impl Block {
         }
         let before = self.memory();
         match &self.place {
-            Place::File { file, copies, .. } => self.freeze_copies(file, copies, memory)?,
-            Place::Pool(content) => self.freeze_content(content, memory)?,
+            Backing::File { file, copies, .. } => self.freeze_copies(file, copies, memory)?,
+            Backing::Pool(content) => self.freeze_content(content, memory)?,
         }
         let after = self.memory();
         let saved = (before.compact + before.frozen).saturating_sub(after.compact + after.frozen);
@@ -262,8 +262,8 @@ impl Block {
     pub fn thaw(&self, memory: &BufferManager) -> Result<()> {
         match &self.place {
             // If it isn't in memory in that form, it is read from the file when needed.
-            Place::File { copies, .. } => copies.lock().frozen = None,
-            Place::Pool(content) => {
+            Backing::File { copies, .. } => copies.lock().frozen = None,
+            Backing::Pool(content) => {
                 let stored = match &*content.read() {
                     PoolContent::Frozen { stored, .. } => stored.clone(),
                     PoolContent::Compact(_) => return Ok(()),
@@ -282,11 +282,11 @@ impl Block {
     pub fn forget(&self) -> u64 {
         let bytes = self.memory();
         match &self.place {
-            Place::File { copies, .. } if bytes.frozen == 0 => {
+            Backing::File { copies, .. } if bytes.frozen == 0 => {
                 copies.lock().compact = None;
                 bytes.compact
             }
-            Place::File { .. } | Place::Pool(_) => 0,
+            Backing::File { .. } | Backing::Pool(_) => 0,
         }
     }
 
@@ -297,12 +297,12 @@ impl Block {
             Some(_) | None => 0,
         };
         match &self.place {
-            Place::File { copies, .. } => {
+            Backing::File { copies, .. } => {
                 let copies = copies.lock();
                 let frozen = copies.frozen.as_ref().map_or(0, Frozen::<CachedPage>::memory_bytes);
                 BlockMemory { compact: of_copy(&copies.compact), frozen }
             }
-            Place::Pool(content) => match &*content.read() {
+            Backing::Pool(content) => match &*content.read() {
                 PoolContent::Compact(page) => {
                     BlockMemory { compact: if page.is_loaded() { page.bytes() as u64 } else { 0 }, frozen: 0 }
                 }
@@ -375,7 +375,7 @@ fn cached_or_copied(
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if let Place::File { file, pointer, is_saved, .. } = &self.place {
+        if let Backing::File { file, pointer, is_saved, .. } = &self.place {
             match is_saved.load(Ordering::Relaxed) {
                 true => file.retire(pointer.block),
                 false => file.free_block(pointer.block),

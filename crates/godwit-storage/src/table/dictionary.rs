@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use godwit_common::{MemoryTag, Result};
 use godwit_encoding::{Encoder, EncodingChoice, OrderedDictionary};
 use godwit_memory::{BufferManager, Object, Reservation};
-use godwit_trace::{EntryValues, Place, TracedObject};
+use godwit_trace::{EntryValues, ObjectPart, TracedObject};
 use godwit_vector::{Flat, StrColumn, StrView, Vector};
 use parking_lot::Mutex;
 
@@ -62,7 +62,8 @@ impl ColumnDictionary {
     fn declare(self: &Arc<Self>, dictionary: &OrderedDictionary) {
         let Some(object) = self.object() else { return };
         let views = dictionary.shared().values().strings().views();
-        let place = Place::of_bytes(views.as_ptr().cast(), size_of_val(views), 0).with_entries(0, views.len() as u64);
+        let place =
+            ObjectPart::of_bytes(views.as_ptr().cast(), size_of_val(views), 0).with_entries(0, views.len() as u64);
         let values: Arc<dyn EntryValues> = self.clone();
         godwit_trace::declare(place, object.trace_key(), || TracedObject {
             entry_bytes: Some(size_of::<StrView>() as u32),

@@ -32,7 +32,7 @@ use arrow_schema::Field;
 use godwit_common::{Error, Result};
 use godwit_encoding::{Part, PartContent, PartHeader};
 use godwit_memory::BufferManager;
-use godwit_trace::{Place, TracedObject};
+use godwit_trace::{ObjectPart, TracedObject};
 use godwit_vector::{SharedBytes, ValueRange, Vector};
 
 pub use dictionary::ColumnDictionary;
@@ -307,7 +307,7 @@ impl OpenPart {
         let Some(object) = segment.object() else { return };
         let before = segment.parts.iter().take_while(|part| part.first_row < self.first_row);
         let offset = before.map(|part| u64::from(part.header.body_bytes)).sum();
-        let place = Place::of_bytes(self.body.as_ptr(), self.body.len(), offset)
+        let place = ObjectPart::of_bytes(self.body.as_ptr(), self.body.len(), offset)
             .with_entries(first_row + u64::from(self.first_row), self.header.rows.into());
         godwit_trace::declare(place, object.trace_key(), || TracedObject {
             rows: Some((first_row, segment.parts.iter().map(|part| u64::from(part.header.rows)).sum())),

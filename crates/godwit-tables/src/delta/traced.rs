@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use godwit_memory::Object;
-use godwit_trace::{Place, VECTOR_BYTES};
+use godwit_trace::{ObjectPart, VECTOR_BYTES};
 use godwit_vector::{Chunk, Data, Flat};
 
 /// Tells a memory trace that rows of a chunk's column were read: those of the window, or those of them that are
@@ -24,7 +24,7 @@ pub(crate) fn note_read(
     let row_bytes: usize = (0..chunk.width()).map(width).sum();
     let offset = first_row * row_bytes + (0..column).map(width).sum::<usize>() * chunk.len();
     let (start, bytes) = values.memory();
-    let place = Place::of_bytes(start, chunk.len() * bytes, offset as u64);
+    let place = ObjectPart::of_bytes(start, chunk.len() * bytes, offset as u64);
     let place = place.with_entries(first_row as u64, chunk.len() as u64);
     godwit_trace::declare(place, object.trace_key(), || object.traced());
     let start = start.wrapping_add(window.start * bytes);

@@ -34,7 +34,7 @@ enum Target {
 
 /// The rows that a part covers, and which of its rows goes where.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum RowMapping<'a> {
     /// Row i to row i.
     All,
     /// Row i to row `rows[i]`.
@@ -45,14 +45,14 @@ enum Place<'a> {
     Gathered(usize, &'a [u32]),
 }
 
-impl Place<'_> {
+impl RowMapping<'_> {
     #[inline(always)]
     fn for_each(self, len: usize, mut step: impl FnMut(usize, usize)) {
         match self {
-            Place::All => (0..len).for_each(|row| step(row, row)),
-            Place::Compact(rows) => rows.iter().enumerate().for_each(|(from, &to)| step(from, to as usize)),
-            Place::Aligned(rows) => rows.iter().for_each(|&row| step(row as usize, row as usize)),
-            Place::Gathered(start, rows) => {
+            RowMapping::All => (0..len).for_each(|row| step(row, row)),
+            RowMapping::Compact(rows) => rows.iter().enumerate().for_each(|(from, &to)| step(from, to as usize)),
+            RowMapping::Aligned(rows) => rows.iter().for_each(|&row| step(row as usize, row as usize)),
+            RowMapping::Gathered(start, rows) => {
                 rows.iter().enumerate().for_each(|(place, &row)| step(row as usize, start + place));
             }
         }
@@ -85,24 +85,24 @@ impl Scatter {
     /// Copies row i of `part` to row i, for all rows.
     pub fn put_all(&mut self, part: &Vector) {
         assert_eq!(part.len(), self.len);
-        self.write(Place::All, part);
+        self.write(RowMapping::All, part);
     }
 
     /// Copies row i of `part` to row `rows[i]`.
     pub fn put(&mut self, rows: &[u32], part: &Vector) {
         assert_eq!(part.len(), rows.len());
-        self.write(Place::Compact(rows), part);
+        self.write(RowMapping::Compact(rows), part);
     }
 
     /// Copies rows `rows` of `part`, which is as long as the result, to the same rows.
     pub fn put_aligned(&mut self, rows: &[u32], part: &Vector) {
         assert_eq!(part.len(), self.len);
-        self.write(Place::Aligned(rows), part);
+        self.write(RowMapping::Aligned(rows), part);
     }
 
     /// Copies the values at `rows` to consecutive rows from `start`. The caller handles NULLs.
     pub(crate) fn put_values(&mut self, start: usize, values: &Flat, rows: &[u32]) {
-        self.write_values(Place::Gathered(start, rows), values, rows.len(), false);
+        self.write_values(RowMapping::Gathered(start, rows), values, rows.len(), false);
     }
 
     /// Returns the finished vector.
@@ -130,7 +130,7 @@ impl Scatter {
         Vector::flat(flat, self.validity)
     }
 
-    fn write(&mut self, place: Place<'_>, part: &Vector) {
+    fn write(&mut self, place: RowMapping<'_>, part: &Vector) {
         match part.data() {
             Data::Constant(value) => self.write_values(place, value, part.len(), true),
             Data::Flat(values) => self.write_values(place, values, part.len(), false),
@@ -150,18 +150,18 @@ impl Scatter {
         }
     }
 
-    fn write_values(&mut self, place: Place<'_>, values: &Flat, len: usize, constant: bool) {
-        fn copy<T: Copy>(place: Place<'_>, len: usize, constant: bool, from: &[T], to: &mut [T]) {
+    fn write_values(&mut self, place: RowMapping<'_>, values: &Flat, len: usize, constant: bool) {
+        fn copy<T: Copy>(place: RowMapping<'_>, len: usize, constant: bool, from: &[T], to: &mut [T]) {
             match (constant, place) {
                 (true, _) => {
                     let value = from[0];
                     place.for_each(len, |_, row| to[row] = value);
                 }
-                (false, Place::All) => to.copy_from_slice(from),
+                (false, RowMapping::All) => to.copy_from_slice(from),
                 (false, _) => place.for_each(len, |row, target| to[target] = from[row]),
             }
         }
-        fn fixed<T: ArrowNativeType>(place: Place<'_>, len: usize, constant: bool, from: &[T], to: &mut [T]) {
+        fn fixed<T: ArrowNativeType>(place: RowMapping<'_>, len: usize, constant: bool, from: &[T], to: &mut [T]) {
             copy(place, len, constant, from, to);
         }
         match (&mut self.target, values) {

@@ -170,8 +170,8 @@ fn decompress<const BLOCKS: usize, const PAIRS: bool>(
     if opened.iter().any(Option::is_none) {
         return None;
     }
-    let opened: [(Block<'_>, Place); BLOCKS] = opened.map(|block| block.expect("none is missing"));
-    let mut places: [Place; BLOCKS] = array::from_fn(|block| opened[block].1);
+    let opened: [(Block<'_>, Progress); BLOCKS] = opened.map(|block| block.expect("none is missing"));
+    let mut places: [Progress; BLOCKS] = array::from_fn(|block| opened[block].1);
     let step = if PAIRS { STEP_OF_PAIRS } else { STEP };
     // Without branches: one for all blocks.
     while (0..BLOCKS).fold(true, |all, block| all & opened[block].0.has_margin_for(step, places[block])) {
@@ -214,20 +214,20 @@ struct Block<'a> {
 /// How far a block is decompressed. Both pointers are into, or at the ends of, the block's buffers; everything before
 /// `write` has been written.
 #[derive(Clone, Copy)]
-struct Place {
+struct Progress {
     read: NonNull<u8>,
     write: *mut u8,
 }
 
 impl<'a> Block<'a> {
     /// Opens a block; `None` unless its preamble agrees with the size of the output.
-    fn new(input: &'a [u8], output: &'a mut [u8]) -> Option<(Self, Place)> {
+    fn new(input: &'a [u8], output: &'a mut [u8]) -> Option<(Self, Progress)> {
         let (length, elements) = length(input)?;
         if length != output.len() as u64 {
             return None;
         }
         let (elements, output) = (elements.as_ptr_range(), output.as_mut_ptr_range());
-        let place = Place { read: NonNull::new(elements.start.cast_mut())?, write: output.start };
+        let place = Progress { read: NonNull::new(elements.start.cast_mut())?, write: output.start };
         Some((
             Self { input_end: elements.end, output: output.start, output_end: output.end, bytes: PhantomData },
             place,
@@ -236,7 +236,7 @@ impl<'a> Block<'a> {
 
     /// Returns whether the block has the margin for this many elements in a row, at least one.
     #[inline(always)]
-    fn has_margin_for(&self, elements: usize, place: Place) -> bool {
+    fn has_margin_for(&self, elements: usize, place: Progress) -> bool {
         let (input, output) =
             (self.input_end.addr() - place.read.addr().get(), self.output_end.addr() - place.write.addr());
         let bytes = MARGIN_BYTES + (elements - 1) * ELEMENT_BYTES_MAX;
@@ -249,7 +249,7 @@ impl<'a> Block<'a> {
     /// # Safety
     /// The place belongs to this block and has the margin.
     #[inline(always)]
-    unsafe fn take<const PAIRS: bool>(&self, place: Place, is_far: &mut bool) -> Option<Place> {
+    unsafe fn take<const PAIRS: bool>(&self, place: Progress, is_far: &mut bool) -> Option<Progress> {
         if PAIRS {
             // SAFETY: the caller's promise.
             let next = unsafe { self.take_pair(place) };
@@ -257,7 +257,7 @@ impl<'a> Block<'a> {
                 return next;
             }
         }
-        let Place { read, write } = place;
+        let Progress { read, write } = place;
         // SAFETY: the margin covers a tag and what may follow it.
         let (tag, behind) = unsafe { (read.read(), read.add(1).cast::<u32>().read_unaligned()) };
         let element = ELEMENTS[tag as usize];
@@ -283,7 +283,7 @@ impl<'a> Block<'a> {
                     copy_16(source, write, 48);
                 }
             }
-            Some(Place { read: read.add(element.size()), write: write.add(length) })
+            Some(Progress { read: read.add(element.size()), write: write.add(length) })
         }
     }
 
@@ -293,8 +293,8 @@ impl<'a> Block<'a> {
     /// # Safety
     /// The place belongs to this block and has the margin.
     #[inline(always)]
-    unsafe fn take_pair(&self, place: Place) -> Option<Place> {
-        let Place { read, write } = place;
+    unsafe fn take_pair(&self, place: Progress) -> Option<Progress> {
+        let Progress { read, write } = place;
         // SAFETY: the margin covers them: two tags, four bytes of a literal, and two of an offset.
         let pair = u64::from_le(unsafe { read.cast::<u64>().read_unaligned() });
         // As if it began with a short literal: without waiting for a table, the next pair's place is known early.
@@ -314,7 +314,7 @@ impl<'a> Block<'a> {
             let other = u64::from_le(write.sub(offset).cast::<u64>().read_unaligned());
             let value = literal | other >> literal_bits << literal_bits;
             write.cast::<u64>().write_unaligned(value.to_le());
-            Some(Place { read: read.add(size), write: write.add(size_of::<u64>()) })
+            Some(Progress { read: read.add(size), write: write.add(size_of::<u64>()) })
         }
     }
 
@@ -323,8 +323,8 @@ impl<'a> Block<'a> {
     /// # Safety
     /// The place belongs to this block and has the margin.
     #[inline(never)]
-    unsafe fn take_run(&self, place: Place, offset: usize, element: Element) -> Option<Place> {
-        let Place { read, write } = place;
+    unsafe fn take_run(&self, place: Progress, offset: usize, element: Element) -> Option<Progress> {
+        let Progress { read, write } = place;
         if offset != size_of::<u64>() || write.addr() - self.output.addr() < offset {
             // SAFETY: the place belongs to this block.
             return unsafe { self.take_checked(place) };
@@ -334,7 +334,7 @@ impl<'a> Block<'a> {
             let value = u128::from(write.sub(offset).cast::<u64>().read_unaligned());
             let run = [value << 64 | value; ELEMENT_BYTES_MAX / size_of::<u128>()];
             write.cast::<[u128; 4]>().write_unaligned(run);
-            Some(Place { read: read.add(element.size()), write: write.add(element.length()) })
+            Some(Progress { read: read.add(element.size()), write: write.add(element.length()) })
         }
     }
 
@@ -343,8 +343,8 @@ impl<'a> Block<'a> {
     /// # Safety
     /// The place belongs to this block.
     #[inline(never)]
-    unsafe fn take_checked(&self, place: Place) -> Option<Place> {
-        let Place { read, write } = place;
+    unsafe fn take_checked(&self, place: Progress) -> Option<Progress> {
+        let Progress { read, write } = place;
         // SAFETY: both are what the block was made from; nothing else refers to the output meanwhile.
         let (input, output) = unsafe {
             (
@@ -354,14 +354,14 @@ impl<'a> Block<'a> {
         };
         let (size, length) = take_element(input, output, write.addr() - self.output.addr())?;
         // SAFETY: this much was read and written.
-        unsafe { Some(Place { read: read.add(size), write: write.add(length) }) }
+        unsafe { Some(Progress { read: read.add(size), write: write.add(length) }) }
     }
 
     /// Decompresses the rest; returns whether it fills the output.
     ///
     /// # Safety
     /// The place belongs to this block.
-    unsafe fn finish(&self, mut place: Place) -> Option<bool> {
+    unsafe fn finish(&self, mut place: Progress) -> Option<bool> {
         while self.has_margin_for(1, place) {
             // SAFETY: the block has the margin.
             place = unsafe { self.take::<false>(place, &mut false)? };

@@ -74,24 +74,24 @@ fn of_statement(names: &Names, line: &str, position: usize) -> (usize, Vec<Candi
         }
         Kind::QuotedName if !last.is_closed => {
             let begun = &line[last.range.start + 1..position];
-            let place = Place { line, tokens: &before[..before.len() - 1] };
+            let place = TextBefore { line, tokens: &before[..before.len() - 1] };
             (last.range.start, place.names_in_quotes(names, begun))
         }
         Kind::Word => {
-            let place = Place { line, tokens: &before[..before.len() - 1] };
+            let place = TextBefore { line, tokens: &before[..before.len() - 1] };
             (last.range.start, place.candidates(names, text, position))
         }
-        _ => (position, Place { line, tokens: &before }.candidates(names, "", position)),
+        _ => (position, TextBefore { line, tokens: &before }.candidates(names, "", position)),
     }
 }
 
 /// The text before the word to complete.
-struct Place<'a> {
+struct TextBefore<'a> {
     line: &'a str,
     tokens: &'a [Token],
 }
 
-impl<'a> Place<'a> {
+impl<'a> TextBefore<'a> {
     /// Iterates backwards over words and symbols of the statement before the place, in lower case.
     fn backwards(&self) -> impl Iterator<Item = String> + 'a {
         let line = self.line;

@@ -82,7 +82,7 @@ fn subqueries(query: &mut Query, outer: &Expr, left: &Expr, kind: usize) -> Opti
 }
 
 /// A plan around a subquery, and its outputs.
-type Place = fn(&mut Query, kind: usize) -> Option<(NodeId, Vec<Expr>)>;
+type Placement = fn(&mut Query, kind: usize) -> Option<(NodeId, Vec<Expr>)>;
 
 fn in_filter(query: &mut Query, kind: usize) -> Option<(NodeId, Vec<Expr>)> {
     let (t, _) = tables(query);
@@ -176,7 +176,7 @@ fn below_outer_join(query: &mut Query, kind: usize) -> Option<(NodeId, Vec<Expr>
 
 #[test]
 fn every_kind_in_every_place() {
-    let places: [(&str, Place); 7] = [
+    let places: [(&str, Placement); 7] = [
         ("filter", in_filter),
         ("or", in_or),
         ("select list", in_select_list),

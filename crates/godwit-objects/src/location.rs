@@ -36,9 +36,9 @@ impl StoreKind {
     }
 }
 
-/// The place of an object, or of objects below a common prefix. Shown without secrets.
+/// The location of an object, or of objects below a common prefix. Shown without secrets.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) kind: StoreKind,
     /// The URL as written; also used for web servers, where names may continue after a question mark.
     pub(crate) url: String,
@@ -48,8 +48,8 @@ pub(crate) struct Place {
     pub(crate) path: ObjectPath,
 }
 
-impl Place {
-    /// Returns the place of a path that is a URL of a known scheme.
+impl Location {
+    /// Returns the location of a path that is a URL of a known scheme.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
         let url = path.to_str().ok_or_else(|| invalid("the URL is not UTF-8"))?;
@@ -80,13 +80,13 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&without_secrets(&self.url))
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn urls_name_a_store_and_an_object() {
-        let of = |url: &str| Place::of(Path::new(url)).unwrap();
+        let of = |url: &str| Location::of(Path::new(url)).unwrap();
         let parts = |url: &str| (of(url).kind, of(url).root, of(url).path.to_string());
         assert_eq!(parts("s3://b/x/y.parquet"), (StoreKind::S3, "s3://b".into(), "x/y.parquet".into()));
         assert_eq!(parts("gs://b/x/"), (StoreKind::Google, "gs://b".into(), "x".into()));
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn wrong_urls_are_errors_and_secrets_are_not_shown() {
         for url in ["s3://", "s3:///x", "s3://k:s@b/x", "https://u:p@h/x", "s3://b/x//y", "x.parquet", "ftp://h/x"] {
-            assert_eq!(Place::of(Path::new(url)).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{url}");
+            assert_eq!(Location::of(Path::new(url)).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{url}");
         }
-        let place = Place::of(Path::new("https://h/x?X-Signature=abc")).unwrap();
-        assert!(!format!("{place} {place:?}").contains("abc"));
+        let location = Location::of(Path::new("https://h/x?X-Signature=abc")).unwrap();
+        assert!(!format!("{location} {location:?}").contains("abc"));
     }
 }
