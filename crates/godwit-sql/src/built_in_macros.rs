@@ -55,7 +55,8 @@ CREATE MACRO histogram_exact(value, bins) AS
 CREATE MACRO histogram_of_bins(counts, bins) AS map_from_entries(list_concat(
     list_transform(list_sort(list_distinct(cast_to_type(bins, map_keys(counts)))),
         lambda bin: {'key': bin, 'value': coalesce(counts[bin], 0)}),
-    list_filter(map_entries(counts), lambda entry: NOT list_contains(bins, entry.key))));
+    list_filter(map_entries(counts),
+        lambda entry: NOT list_contains(cast_to_type(bins, map_keys(counts)), entry.key))));
 
 -- A bit for each integer from the least to the greatest: whether it is a value; the bounds may be given
 --   bitstring_agg(x, 0, 5) FROM unnest([1, 3]) AS t(x) → 010100

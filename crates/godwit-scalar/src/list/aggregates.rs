@@ -279,7 +279,7 @@ fn most_frequent(arguments: &[ArgumentType<'_>]) -> Chosen {
         call.picked(&[&lists.elements], |row, out| {
             let number = sort::checked_number(numbers.get(row))?;
             let mut counts = counted(&lists, &keys, &mut groups, call, row, |counts| counts)?;
-            counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            counts.sort_unstable_by_key(|(at, count)| (std::cmp::Reverse(*count), *at));
             counts.iter().take(number).for_each(|(at, _)| out.push(*at));
             Ok((!counts.is_empty()).then_some(()))
         })

@@ -10,11 +10,11 @@ use godwit_vector::sql::array_of_values;
 
 use super::call::{Call, strict};
 use super::keys::{Keys, Typed, match_keys};
-use super::list_function;
 use super::picks::internal;
 use super::types::{Chosen, any_type, list_as, open_element};
+use super::{list_function, sort};
 use crate::function::Function;
-use crate::room::scratch;
+use crate::kernel::Work;
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -54,8 +54,7 @@ fn bin(arguments: &[ArgumentType<'_>], is_exact: bool) -> Chosen {
         call.element(&source, |row| -> Result<Option<usize>> {
             let range = lists.range(row);
             if of.as_ref() != Some(&range) {
-                let _lease = scratch(range.len() * size_of::<usize>(), call.work)?;
-                sorted = bins.sorted(range.clone())?;
+                sorted = bins.sorted(range.clone(), call.work)?;
                 of = Some(range);
             }
             Ok(Some(bins.find(&sorted, row).unwrap_or(lists.elements.len())))
@@ -86,20 +85,18 @@ struct Bins {
 
 impl Bins {
     /// Returns the places of some bins in order.
-    fn sorted(&self, range: Range<usize>) -> Result<Vec<usize>> {
+    fn sorted(&self, range: Range<usize>, work: &dyn Work) -> Result<Vec<u32>> {
         if !range.clone().all(|at| self.bins.is_valid(at)) {
             return Err(Error::user("a bin of a histogram is NULL").with_code(SqlState::INVALID_PARAMETER_VALUE));
         }
-        let mut sorted: Vec<usize> = range.collect();
-        match_keys!(self.bins, bins => sorted.sort_by_key(|at| bins.key(*at)));
-        Ok(sorted)
+        sort::ascending(&self.bins, range, work)
     }
 
     /// Returns the place of the bin of a row's value.
-    fn find(&self, sorted: &[usize], row: usize) -> Option<usize> {
+    fn find(&self, sorted: &[u32], row: usize) -> Option<usize> {
         match_keys!(self.bins, self.values, bins, values => {
             let value = values.key(self.values.place(row)?);
-            let at = *sorted.get(sorted.partition_point(|at| bins.key(*at) < value))?;
+            let at = *sorted.get(sorted.partition_point(|at| bins.key(*at as usize) < value))? as usize;
             (!self.is_exact || bins.key(at) == value).then_some(at)
         })
     }

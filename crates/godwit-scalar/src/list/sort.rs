@@ -43,6 +43,8 @@ struct Direction {
     nulls_first: bool,
 }
 
+const ASCENDING: Direction = Direction { is_descending: false, nulls_first: false };
+
 /// The sort direction of each row.
 struct Directions {
     is_descending: bool,
@@ -87,17 +89,21 @@ fn in_order<O>(
     work: &dyn Work,
     then: impl FnOnce(&mut dyn Iterator<Item = u32>) -> O,
 ) -> Result<O> {
-    match_keys!(keys, typed => ordered(typed, keys, range, direction, work, then))
+    // The sort is compiled once for each kind of keys, not for each use.
+    let (mut then, mut result) = (Some(then), None);
+    let mut visit = |places: &mut dyn Iterator<Item = u32>| result = then.take().map(|then| then(places));
+    match_keys!(keys, typed => ordered(typed, keys, range, direction, work, &mut visit))?;
+    Ok(result.expect("it is called once"))
 }
 
-fn ordered<K: Typed, O>(
+fn ordered<K: Typed>(
     typed: &K,
     keys: &Keys,
     range: Range<usize>,
     direction: Direction,
     work: &dyn Work,
-    then: impl FnOnce(&mut dyn Iterator<Item = u32>) -> O,
-) -> Result<O> {
+    then: &mut dyn FnMut(&mut dyn Iterator<Item = u32>),
+) -> Result<()> {
     let _lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + size_of::<u32>()), work)?;
     let mut nulls = Vec::new();
     let mut valid: Vec<(K::Key<'_>, u32)> = Vec::with_capacity(range.len());
@@ -113,10 +119,16 @@ fn ordered<K: Typed, O>(
         if order == Ordering::Equal { at.cmp(other) } else { order }
     });
     let valid = valid.into_iter().map(|(_, place)| place);
-    Ok(match direction.nulls_first {
+    match direction.nulls_first {
         true => then(&mut nulls.into_iter().chain(valid)),
         false => then(&mut valid.chain(nulls)),
-    })
+    }
+    Ok(())
+}
+
+/// Returns the indices of elements, none of which is NULL, in order.
+pub(super) fn ascending(keys: &Keys, range: Range<usize>, work: &dyn Work) -> Result<Vec<u32>> {
+    in_order(keys, range, ASCENDING, work, |places| places.collect())
 }
 
 /// Returns the index of the median, the lower one of two.
@@ -126,13 +138,12 @@ pub(super) fn middle(keys: &Keys, range: Range<usize>, work: &dyn Work) -> Resul
 
 /// Returns the index of the least element that is not below the given fraction of all, without NULLs.
 fn at_fraction(keys: &Keys, range: Range<usize>, fraction: f64, work: &dyn Work) -> Result<Option<usize>> {
-    let ascending = Direction { is_descending: false, nulls_first: false };
     let valid = range.clone().filter(|&at| keys.is_valid(at)).count();
     let place = ((fraction * valid as f64).ceil() as usize).max(1) - 1;
     if valid == 0 {
         return Ok(None);
     }
-    in_order(keys, range, ascending, work, |places| places.nth(place).map(|at| at as usize))
+    in_order(keys, range, ASCENDING, work, |places| places.nth(place).map(|at| at as usize))
 }
 
 /// The element at a fraction of the way through the sorted list; at several fractions, a list.
