@@ -54,7 +54,7 @@ CREATE MACRO histogram_exact(value, bins) AS
 --   histogram_of_bins(MAP {10: 2, 99: 1}, [20, 10]) → {10=2, 20=0, 99=1}
 CREATE MACRO histogram_of_bins(counts, bins) AS map_from_entries(list_concat(
     list_transform(list_sort(list_distinct(cast_to_type(bins, map_keys(counts)))),
-        lambda bin: {'key': bin, 'value': coalesce(counts[bin], 0)}),
+        lambda bin: {'key': bin, 'value': coalesce(counts[bin], 0::UBIGINT)}),
     list_filter(map_entries(counts),
         lambda entry: NOT list_contains(cast_to_type(bins, map_keys(counts)), entry.key))));
 
