@@ -13,6 +13,8 @@ use std::sync::Arc;
 use godwit_plan::{ColumnId, ColumnSet, Expr};
 use godwit_syntax::ast::Ident;
 
+use crate::expr::MacroClauses;
+
 /// The names visible to a clause of one SELECT.
 #[derive(Default)]
 pub(crate) struct Scope<'s> {
@@ -34,6 +36,8 @@ pub(crate) struct Scope<'s> {
     pub selected: Option<ColumnId>,
     /// Parameters of the lambdas around an expression, innermost last.
     pub lambda_parameters: Vec<(Arc<str>, ColumnId)>,
+    /// The clauses of the macro's call whose body is bound.
+    pub macro_clauses: Option<&'s MacroClauses>,
 }
 
 /// A table of FROM.
@@ -70,6 +74,7 @@ impl<'s> Scope<'s> {
             aliases: self.aliases.clone(),
             selected: self.selected,
             lambda_parameters: self.lambda_parameters.clone(),
+            macro_clauses: self.macro_clauses,
         }
     }
 }

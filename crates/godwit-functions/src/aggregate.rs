@@ -5,6 +5,7 @@
 //! min(x, n), arg_min(x, y, n)                  min_n(x, n), arg_min_n(x, y, n): lists of the n best
 //! quantile_cont(f) WITHIN GROUP (ORDER BY x)   quantile_cont(x, f): the key is the value that it is about
 //! approx_count_distinct(x)                     by a sketch if there are few groups, else exactly
+//! bit_and(x) of BIT and UHUGEINT               list_bit_and(array_agg(x))
 //! ```
 
 use std::sync::Arc;
@@ -31,7 +32,7 @@ enum Form {
     Mean,
     /// A truth value; a truth value.
     Truth,
-    /// An integer; one of the same type.
+    /// An integer or bits; a value of the same type.
     Bits,
     /// This many numbers as DOUBLE; a DOUBLE.
     Doubles(usize),
@@ -70,9 +71,15 @@ const FUNCTIONS: &[Function] = &[
     .example("approx_count_distinct(x) FROM unnest([1, 2, 2]) AS t(x)", "2"),
     function(&["sum"], Form::Sum, "The sum of the numbers or intervals; the number of those that are TRUE")
         .example("sum(x) FROM unnest([1, 2, 4]) AS t(x)", "7"),
-    function(&["fsum", "sumkahan", "kahan_sum"], Form::Doubles(1), "The sum of the numbers as DOUBLE")
-        .example("fsum(x) FROM unnest([1, 2, 4]) AS t(x)", "7.0"),
-    function(&["avg", "mean", "favg"], Form::Mean, "The mean of the numbers, intervals or times")
+    function(
+        &["fsum", "sumkahan", "kahan_sum"],
+        Form::Doubles(1),
+        "The sum of the numbers as DOUBLE, with what rounding takes from it",
+    )
+    .example("fsum(x) FROM unnest([1e100, 1, -1e100]) AS t(x)", "1.0"),
+    function(&["favg"], Form::Doubles(1), "The mean of the numbers as DOUBLE, with what rounding takes from their sum")
+        .example("favg(x) FROM unnest([1e100, 2, -1e100, 2]) AS t(x)", "1.0"),
+    function(&["avg", "mean"], Form::Mean, "The mean of the numbers, intervals or times")
         .example("avg(x) FROM unnest([1, 2, 6]) AS t(x)", "3.0"),
     function(&["product"], Form::Doubles(1), "The product of the numbers")
         .example("product(x) FROM unnest([2, 3, 4]) AS t(x)", "24.0"),
@@ -119,11 +126,11 @@ const FUNCTIONS: &[Function] = &[
         .example("bool_and(x > 1) FROM unnest([1, 2, 4]) AS t(x)", "false"),
     function(&["bool_or"], Form::Truth, "Whether one of the values is TRUE")
         .example("bool_or(x > 1) FROM unnest([1, 2, 4]) AS t(x)", "true"),
-    function(&["bit_and"], Form::Bits, "The bits that are set in all of the integers")
+    function(&["bit_and"], Form::Bits, "The bits that are set in all of the values")
         .example("bit_and(x) FROM unnest([6, 3]) AS t(x)", "2"),
-    function(&["bit_or"], Form::Bits, "The bits that are set in one of the integers")
+    function(&["bit_or"], Form::Bits, "The bits that are set in one of the values")
         .example("bit_or(x) FROM unnest([6, 3]) AS t(x)", "7"),
-    function(&["bit_xor"], Form::Bits, "The bits that are set in an odd number of the integers")
+    function(&["bit_xor"], Form::Bits, "The bits that are set in an odd number of the values")
         .example("bit_xor(x) FROM unnest([6, 3]) AS t(x)", "5"),
     function(
         &["var_samp", "var", "variance", "var_sample"],
@@ -204,7 +211,7 @@ const FUNCTIONS: &[Function] = &[
     )
     .example("quantile_cont(x, 0.25) FROM unnest([1, 2, 6]) AS t(x)", "1.5"),
     function(
-        &["quantile_disc", "quantile", "percentile_disc"],
+        &["quantile_disc", "quantile", "percentile_disc", "reservoir_quantile"],
         Form::PickAt,
         "The value at a fraction of the way through the ordered values, one of them; of fractions, a list",
     )
@@ -277,6 +284,10 @@ pub(crate) fn resolve(
     order_by: &[ArgumentType<'_>],
 ) -> Result<AggregateMatch, NoFunction> {
     let mut found = find(name).ok_or(NoFunction::UnknownName)?;
+    let of_list = of_list(found, arguments);
+    if of_list.is_some() {
+        found = find("array_agg").expect("it is in the list");
+    }
     if let Form::Pick(values) = found.form
         && arguments.len() == values + 1
         && let Some(of_many) = find(&format!("{}_n", found.names[0]))
@@ -301,7 +312,18 @@ pub(crate) fn resolve(
         of_empty,
         implementation: Arc::new(AggregateImplementation { key, distinct: name == "approx_count_distinct" }),
     };
-    Ok(AggregateMatch { function, argument_types, ty, nullable })
+    Ok(AggregateMatch { function, argument_types, ty, nullable, of_list })
+}
+
+/// Returns the function of a list that is the aggregate of its elements, for values for which there is no state.
+fn of_list(found: &Function, arguments: &[ArgumentType<'_>]) -> Option<&'static str> {
+    let [ArgumentType { ty: SqlType::Bit | SqlType::UHugeInt, .. }] = arguments else { return None };
+    match found.names[0] {
+        "bit_and" => Some("list_bit_and"),
+        "bit_or" => Some("list_bit_or"),
+        "bit_xor" => Some("list_bit_xor"),
+        _ => None,
+    }
 }
 
 impl Form {
@@ -326,7 +348,7 @@ impl Form {
             (Form::Mean, [value]) => (vec![averaged(value.ty)?], SqlType::Double),
             (Form::Truth, [value]) if matches!(value.ty, SqlType::Boolean | SqlType::Unknown) => same(SqlType::Boolean),
             (Form::Bits, [value]) if *value.ty == SqlType::Unknown => same(SqlType::BigInt),
-            (Form::Bits, [value]) if value.ty.integer_bits().is_some_and(|bits| bits <= 64) => same(value.ty.clone()),
+            (Form::Bits, [value]) if value.ty.is_integer() => same(value.ty.clone()),
             (Form::Doubles(number), _) if arguments.len() == number => (doubles(arguments)?, SqlType::Double),
             (Form::CountOfPairs, [_, _]) => (doubles(arguments)?, SqlType::BigInt),
             (Form::Pick(number), [first, ..]) if arguments.len() == number => (any(), any_type(first)),
@@ -357,7 +379,7 @@ impl Form {
             Form::Doubles(1) => &["number"],
             Form::Doubles(_) | Form::CountOfPairs => &["number, number"],
             Form::Truth => &["BOOLEAN"],
-            Form::Bits => &["integer"],
+            Form::Bits => &["integer", "BIT"],
             Form::Pick(1) | Form::List | Form::Histogram | Form::Entropy | Form::Between => &["value"],
             Form::Pick(_) => &["value, value"],
             Form::PickMany(1) => &["value, BIGINT"],

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
+use godwit_plan::AggregateFunction;
 use godwit_scalar::Kernel;
 use godwit_types::{SqlType, Value};
 
@@ -66,4 +67,11 @@ pub struct AggregateImplementation {
     pub key: Option<SqlType>,
     /// True if it counts each value once, whatever the call says.
     pub distinct: bool,
+}
+
+impl AggregateImplementation {
+    /// Whether the value that the function is about is the key of its order.
+    pub fn takes_key(function: &AggregateFunction) -> bool {
+        function.implementation.downcast_ref::<Self>().is_some_and(|known| known.key.is_some())
+    }
 }

@@ -129,6 +129,8 @@ pub struct AggregateMatch {
     pub ty: SqlType,
     /// False only if the value can't be NULL.
     pub nullable: bool,
+    /// The scalar function that computes the result from the value, a list.
+    pub of_list: Option<&'static str>,
 }
 
 /// A window function chosen for some arguments.

@@ -20,14 +20,13 @@ CREATE MACRO date_add(moment, span) AS moment + span;
 --   geomean(x) FROM unnest([2, 8]) AS t(x) → 4.0
 CREATE MACRO geomean(number) AS exp(avg(ln(number)));
 -- The geometric mean of the numbers
-CREATE MACRO geometric_mean(number) AS exp(avg(ln(number)));
+CREATE MACRO geometric_mean(number) AS geomean(number);
 -- The mean of numbers, each with a weight
 --   weighted_avg(x, weight) FROM (VALUES (1, 3), (5, 1)) AS t(x, weight) → 2.0
 CREATE MACRO weighted_avg(number, weight) AS
     CAST(sum(number * weight) AS DOUBLE) / sum(CASE WHEN number IS NOT NULL THEN weight END);
 -- The mean of numbers, each with a weight
-CREATE MACRO wavg(number, weight) AS
-    CAST(sum(number * weight) AS DOUBLE) / sum(CASE WHEN number IS NOT NULL THEN weight END);
+CREATE MACRO wavg(number, weight) AS weighted_avg(number, weight);
 
 -- The list of the most frequent values, as many as the number says
 --   approx_top_k(x, 1) FROM unnest([1, 2, 2]) AS t(x) → [2]
@@ -43,6 +42,26 @@ CREATE MACRO arg_max_null(value, number) AS struct_extract(arg_max({'value': val
 -- The sum of the numbers
 --   sum_no_overflow(x) FROM unnest([1, 2, 4]) AS t(x) → 7
 CREATE MACRO sum_no_overflow(number) AS sum(number);
+-- A map from each bin to the number of values that aren't above it, but above the bin before; others have one of their own
+--   histogram(x, [10, 20]) FROM unnest([1, 10, 15, 25]) AS t(x) → {10=2, 20=1, 2147483647=1}
+CREATE MACRO histogram(value, bins) AS
+    CASE WHEN count(value) > 0 THEN histogram_of_bins(histogram(histogram_bin(value, bins)), bins) END;
+-- A map from each bin to the number of values that equal it; others have a bin of their own
+--   histogram_exact(x, [10, 20]) FROM unnest([1, 10, 15, 20]) AS t(x) → {10=1, 20=1, 2147483647=2}
+CREATE MACRO histogram_exact(value, bins) AS
+    CASE WHEN count(value) > 0 THEN histogram_of_bins(histogram(histogram_bin_exact(value, bins)), bins) END;
+-- The numbers of values in the bins of a histogram, with 0 for those without any, and at the end those in no bin
+--   histogram_of_bins(MAP {10: 2, 99: 1}, [20, 10]) → {10=2, 20=0, 99=1}
+CREATE MACRO histogram_of_bins(counts, bins) AS map_from_entries(list_concat(
+    list_transform(list_sort(list_distinct(cast_to_type(bins, map_keys(counts)))),
+        lambda bin: {'key': bin, 'value': coalesce(counts[bin], 0::UBIGINT)}),
+    list_filter(map_entries(counts),
+        lambda entry: NOT list_contains(cast_to_type(bins, map_keys(counts)), entry.key))));
+
+-- A bit for each integer from the least to the greatest: whether it is a value; the bounds may be given
+--   bitstring_agg(x, 0, 5) FROM unnest([1, 3]) AS t(x) → 010100
+CREATE MACRO bitstring_agg(value) AS list_bitstring_agg(list(DISTINCT value)),
+    (value, least, greatest) AS list_bitstring_agg(list(DISTINCT value), least, greatest);
 
 -- The date and time at which the statement began
 --   current_localtimestamp() = localtimestamp → true
@@ -123,12 +142,14 @@ CREATE MACRO not_ilike_escape(value, pattern, escape) AS value NOT ILIKE pattern
 --   json_group_array(x) FROM unnest([1, NULL]) AS t(x) → [1,null]
 CREATE MACRO json_group_array(value) AS to_json(list(value));
 -- The JSON array of all values
-CREATE MACRO json_agg(value) AS to_json(list(value));
+CREATE MACRO json_agg(value) AS json_group_array(value);
 -- The JSON object of keys and values
 --   json_group_object(k, x) FROM (VALUES ('a', 1), ('b', 2)) AS t(k, x) → {\"a\":1,\"b\":2}
-CREATE MACRO json_group_object(key, value) AS to_json(map(list(key), list(value)));
+CREATE MACRO json_group_object(key, value) AS
+    CAST('{' || string_agg(CASE WHEN key IS NULL THEN error('a key of json_group_object is NULL')
+        ELSE to_json(CAST(key AS VARCHAR)) END || ':' || coalesce(to_json(value), 'null'), ',') || '}' AS JSON);
 -- The JSON object of keys and values
-CREATE MACRO json_object_agg(key, value) AS to_json(map(list(key), list(value)));
+CREATE MACRO json_object_agg(key, value) AS json_group_object(key, value);
 -- The name of the user, of whom there is one
 --   current_user() → godwit
 CREATE MACRO current_user() AS 'godwit';

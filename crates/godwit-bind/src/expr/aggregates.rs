@@ -10,6 +10,7 @@ use godwit_plan::{AggregateCall, AggregateMatch, ArgumentType, ColumnId, ColumnS
 use godwit_syntax::ast::{self, NullTreatment};
 use godwit_types::SqlType;
 
+use super::MacroClauses;
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
 
@@ -20,6 +21,14 @@ pub(super) struct AggregateParts {
     pub filter: Option<Expr>,
     pub order_by: Vec<SortKey>,
     pub distinct: bool,
+    pub ignore_nulls: bool,
+}
+
+impl AggregateParts {
+    /// A call without clauses.
+    fn plain(found: AggregateMatch, args: Vec<Expr>) -> Self {
+        Self { found, args, filter: None, order_by: Vec::new(), distinct: false, ignore_nulls: false }
+    }
 }
 
 impl Binder {
@@ -30,13 +39,32 @@ impl Binder {
         span: Span,
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
+        let of_macro = cx.scope.of_query().macro_clauses;
+        if let Some(clauses) = of_macro
+            && let Some(window) = &clauses.over
+        {
+            return self.aggregate_over(name, call, clauses, window.clone(), span, cx);
+        }
         let mut inside = Collected::default();
         let (scope, clause) = (cx.scope, Clause::AggregateArgument);
         let mut arguments = ExprContext { scope, clause, collected: &mut inside, windows: &[] };
-        let parts = self.aggregate_parts(name, call, &mut arguments)?;
+        let parts = self.aggregate_parts(name, call, of_macro, &mut arguments)?;
         assert!(inside.aggregates.is_empty() && inside.windows.is_empty(), "the clause allows none");
-        let bound = aggregate_call(parts, call.nulls == Some(NullTreatment::Ignore), span);
-        self.collect_aggregate(name, bound, cx).map_err(|error| error.at_span(call.name.span))
+        let of_list = parts.found.of_list;
+        let bound = aggregate_call(parts, span);
+        let bound = self.collect_aggregate(name, bound, cx).map_err(|error| error.at_span(call.name.span))?;
+        if let Some(clauses) = of_macro {
+            clauses.note(&bound);
+        }
+        self.computed_of(bound, of_list, span)
+    }
+
+    /// Returns the result that a function computes from the list of an aggregate, or else its own.
+    pub(super) fn computed_of(&mut self, value: Expr, of_list: Option<&str>, span: Span) -> Result<Expr> {
+        match of_list {
+            Some(function) => self.call_scalar(function, vec![value], span),
+            None => Ok(value),
+        }
     }
 
     /// Binds an aggregate of values that are already bound.
@@ -48,9 +76,9 @@ impl Binder {
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
         let found = self.find_aggregate(name, &args, &[], span)?;
-        let args = self.cast_arguments(args, &found.argument_types)?;
-        let parts = AggregateParts { found, args, filter: None, order_by: Vec::new(), distinct: false };
-        self.collect_aggregate(name, aggregate_call(parts, false, span), cx)
+        let (args, of_list) = (self.cast_arguments(args, &found.argument_types)?, found.of_list);
+        let value = self.collect_aggregate(name, aggregate_call(AggregateParts::plain(found, args), span), cx)?;
+        self.computed_of(value, of_list, span)
     }
 
     /// Adds the aggregate that takes one of the values of each group; returns its column.
@@ -61,8 +89,7 @@ impl Binder {
     ) -> Result<ColumnId> {
         let (span, args) = (value.span, vec![value]);
         let found = self.find_aggregate("any_value", &args, &[], span)?;
-        let parts = AggregateParts { found, args, filter: None, order_by: Vec::new(), distinct: false };
-        let call = aggregate_call(parts, false, span);
+        let call = aggregate_call(AggregateParts::plain(found, args), span);
         let column = self.plan.add_column("any_value", call.ty.clone(), call.nullable);
         self.inherit_collation(column, &call.args[0]);
         aggregates.push((column, call));
@@ -111,44 +138,50 @@ impl Binder {
         found.map_err(|error| self.no_function(name, args, &error, span))
     }
 
-    /// Binds arguments, filter and order, and chooses the function.
+    /// Binds arguments, filter and order, and chooses the function. Clauses of a macro's call add to the call's own.
     pub(super) fn aggregate_parts(
         &mut self,
         name: &str,
         call: &ast::Call,
+        of_macro: Option<&MacroClauses>,
         cx: &mut ExprContext<'_>,
     ) -> Result<AggregateParts> {
         let wrong = |message: String| Error::user(message).with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span);
-        if call.distinct && call.args.is_empty() {
+        let distinct = call.distinct || of_macro.is_some_and(|clauses| clauses.distinct);
+        if distinct && call.args.is_empty() {
             return Err(wrong(format!("{name} with DISTINCT needs an argument")));
         }
         if !call.order_by.is_empty() && !call.within_group.is_empty() {
             return Err(wrong(format!("{name} has two orders: ORDER BY and WITHIN GROUP")));
         }
         let args = match &call.args[..] {
-            [ast::Argument { value, .. }] if name == "count" && !call.distinct && is_rows_of_table(value) => {
+            [ast::Argument { value, .. }] if name == "count" && !distinct && is_rows_of_table(value) => {
                 vec![self.presence(value, cx)?]
             }
             _ => self.call_arguments(call, name, cx)?,
         };
-        let (name, args) = self.collated_aggregate(name, args, call.distinct)?;
+        let (name, args) = self.collated_aggregate(name, args, distinct)?;
         let mut order_by = self.sort_keys(&call.order_by, cx)?;
         order_by.extend(self.sort_keys(&call.within_group, cx)?);
-        let filter = match &call.filter {
+        let mut filter = match &call.filter {
             Some(filter) => Some(self.truth(filter, cx, "the condition of FILTER")?),
             None => None,
         };
+        let mut ignore_nulls = call.nulls == Some(NullTreatment::Ignore);
+        if let Some(clauses) = of_macro {
+            clauses.add_to(&mut filter, &mut order_by, &mut ignore_nulls);
+        }
         let found = self.find_aggregate(name, &args, &order_by, call.name.span)?;
         let args = self.cast_arguments(args, &found.argument_types)?;
         if !found.function.depends_on_order && call.within_group.is_empty() {
             order_by.clear();
         }
-        let distinct = call.distinct && !found.function.ignores_duplicates;
+        let distinct = distinct && !found.function.ignores_duplicates;
         if distinct && !order_by.iter().all(|key| args.contains(&key.expr)) {
             let error = wrong("with DISTINCT, ORDER BY can use only the arguments".to_owned());
             return Err(error.with_code(SqlState::INVALID_COLUMN_REFERENCE));
         }
-        Ok(AggregateParts { found, args, filter, order_by, distinct })
+        Ok(AggregateParts { found, args, filter, order_by, distinct, ignore_nulls })
     }
 
     /// The `t.*` of `count(t.*)`: NULL in rows that an outer join filled up, where all columns are NULL.
@@ -243,7 +276,7 @@ fn is_rows_of_table(expr: &ast::Expr) -> bool {
 }
 
 /// Makes the call from its parts. Over no rows, most aggregates are NULL.
-fn aggregate_call(parts: AggregateParts, ignore_nulls: bool, span: Span) -> AggregateCall {
+fn aggregate_call(parts: AggregateParts, span: Span) -> AggregateCall {
     AggregateCall {
         nullable: parts.found.nullable || parts.found.function.of_empty.is_null(),
         function: parts.found.function,
@@ -251,7 +284,7 @@ fn aggregate_call(parts: AggregateParts, ignore_nulls: bool, span: Span) -> Aggr
         distinct: parts.distinct,
         filter: parts.filter,
         order_by: parts.order_by,
-        ignore_nulls,
+        ignore_nulls: parts.ignore_nulls,
         ty: parts.found.ty,
         span,
     }

@@ -1,7 +1,7 @@
 //! Calls: determines what kind of function a name stands for, and chooses the scalar function.
 //!
-//! A macro hides everything else with its name; then come the special forms, session values, and the functions of the
-//! registry. `a.f(x)` is `f(a, x)` if `a` is a column.
+//! A macro hides everything else with its name that takes the same arguments; then come the special forms, session
+//! values, and the functions of the registry. `a.f(x)` is `f(a, x)` if `a` is a column.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,12 @@ impl Binder {
         }
         let parts: Vec<&str> = call.name.parts.iter().map(|part| &*part.text).collect();
         if let Some(found) = self.environment.find_macro(&parts) {
-            return self.macro_call(&found, call, span, cx);
+            // It may only add forms to a function of its name.
+            let is_function =
+                matches!(parts[..], [name] if self.environment.functions().kind(&name.to_lowercase()).is_some());
+            if !is_function || found.takes(&call.args) {
+                return self.macro_call(&found, call, span, cx);
+            }
         }
         let (last, qualifier) = call.name.parts.split_last().expect("names have parts");
         if !qualifier.iter().all(|part| BUILT_IN_SCHEMAS.iter().any(|schema| part.is(schema))) {
@@ -227,7 +232,7 @@ impl Binder {
             _ if matches!(arg.kind, ExprKind::Lambda(..)) => "a lambda".to_owned(),
             (SqlType::Unknown, Some(Value::Null)) => "NULL".to_owned(),
             (SqlType::Unknown, Some(_)) => "text".to_owned(),
-            (SqlType::Unknown, None) => "a parameter".to_owned(),
+            (SqlType::Unknown, None) if arg.ty == SqlType::Unknown => "a parameter".to_owned(),
             _ => arg.ty.to_string(),
         }
     }
@@ -245,7 +250,15 @@ fn closed_in(ty: &SqlType) -> SqlType {
 
 /// Rejects clauses that only calls of aggregates and window functions can have.
 pub(super) fn refuse_clauses(call: &ast::Call, name: &str) -> Result<()> {
-    let clause = match call {
+    match clause_of(call) {
+        Some(clause) => Err(no_clause(name, clause).at_span(call.name.span)),
+        None => Ok(()),
+    }
+}
+
+/// Returns a clause that only calls of aggregates and window functions can have; `None` if there is none.
+pub(super) fn clause_of(call: &ast::Call) -> Option<&'static str> {
+    Some(match call {
         ast::Call { star: true, .. } => "*",
         ast::Call { distinct: true, .. } => "DISTINCT",
         ast::Call { filter: Some(_), .. } => "FILTER",
@@ -253,8 +266,11 @@ pub(super) fn refuse_clauses(call: &ast::Call, name: &str) -> Result<()> {
         ast::Call { nulls: Some(_), .. } => "IGNORE NULLS",
         _ if !call.order_by.is_empty() => "ORDER BY",
         _ if !call.within_group.is_empty() => "WITHIN GROUP",
-        _ => return Ok(()),
-    };
+        _ => return None,
+    })
+}
+
+pub(super) fn no_clause(name: &str, clause: &str) -> Error {
     let error = Error::user(format!("{name} is neither an aggregate nor a window function, so it takes no {clause}"));
-    Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span))
+    error.with_code(SqlState::SYNTAX_ERROR)
 }

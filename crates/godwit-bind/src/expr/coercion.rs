@@ -195,7 +195,7 @@ impl Binder {
     /// Does the same for a bound expression.
     pub(crate) fn as_truth(&mut self, expr: Expr, what: &str) -> Result<Expr> {
         let expr = self.with_parameter_type(expr, &SqlType::Boolean);
-        if expr.ty == SqlType::Unknown {
+        if *open_type(&expr) == SqlType::Unknown {
             return self.coerce(expr, &SqlType::Boolean, CastContext::Implicit);
         }
         if expr.ty == SqlType::Boolean {

@@ -11,7 +11,6 @@ use godwit_plan::{ColumnId, Expr, ExprKind};
 use godwit_syntax::ast::{self, MacroBody, MacroOverload};
 
 use super::CastContext;
-use super::calls::refuse_clauses;
 use super::sharing::Shared;
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::Scope;
@@ -41,7 +40,7 @@ impl Binder {
         span: Span,
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
-        refuse_clauses(call, &found.name)?;
+        let clauses = self.macro_clauses(call, &found.name, cx)?;
         let (body, arguments) = self.macro_form(found, call, cx)?;
         let MacroBody::Expr(body) = body else {
             let error = Error::user(format!("{} is a macro of rows, not of a value", found.name));
@@ -66,7 +65,7 @@ impl Binder {
     ) -> Result<Expr> {
         let (aliases, shared) = self.with_volatile_shared(arguments);
         let before = (cx.collected.aggregates.len(), cx.collected.windows.len());
-        let scope = Scope { aliases, ..Scope::default() };
+        let scope = Scope { aliases, macro_clauses: clauses.as_ref(), ..Scope::default() };
         let bound = self.nested_text(span, |binder| {
             binder.inside_macro(found, |binder| {
                 let (clause, collected) = (cx.clause, &mut *cx.collected);
@@ -83,6 +82,9 @@ impl Binder {
         for (_, call) in &mut cx.collected.windows[before.1..] {
             *call = call.clone().map_exprs(&mut |expr| expr.transform(&mut |part| part.at(span)));
             call.span = span;
+        }
+        if let Some(clauses) = &clauses {
+            clauses.check_used(call, &found.name, cx)?;
         }
         self.check_shared(&bound, &shared, cx, &found.name).map_err(|error| error.at_span(span))?;
         let used = bound.columns();
@@ -179,6 +181,13 @@ impl Binder {
             return Err(Error::unsupported(message).with_hint("compute it in a subquery in FROM"));
         }
         Ok(())
+    }
+}
+
+impl Macro {
+    /// Whether an overload can be called with these arguments.
+    pub(super) fn takes(&self, args: &[ast::Argument]) -> bool {
+        self.overloads.iter().any(|form| takes(form, args))
     }
 }
 

@@ -11,7 +11,7 @@
 //! data_types.rs  types as they are written               constants.rs      what must be known before the query runs
 //! sharing.rs     values that are used more than once     unnest.rs         lists as rows, structs as columns
 //! near.rs        names that were probably meant           collation.rs      COLLATE: how texts are compared
-//! fill.rs        the window function of that name
+//! fill.rs        the window function of that name          macro_clauses.rs  FILTER, OVER and others of a macro's call
 //! ```
 //!
 //! Quoted text, NULL and parameters have the type [`SqlType::Unknown`](godwit_types::SqlType::Unknown) until their
@@ -28,6 +28,7 @@ mod fill;
 mod identifiers;
 mod lambdas;
 mod literals;
+mod macro_clauses;
 mod macros;
 mod names;
 mod near;
@@ -52,6 +53,7 @@ use godwit_syntax::ast::{self, ExprKind};
 pub(crate) use collation::Collation;
 pub use collation::collation_text;
 pub(crate) use godwit_types::Context as CastContext;
+pub(crate) use macro_clauses::MacroClauses;
 pub(crate) use macros::in_macro;
 pub(crate) use near::nearest;
 pub use special_forms::{SPECIAL_FORMS, SpecialForm};

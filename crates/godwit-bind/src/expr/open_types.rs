@@ -1,6 +1,8 @@
-//! Nested values with parts that have no type: NULL, `[]` and `MAP {}` within lists, structs and maps.
+//! Nested values with parts that have no type: NULL, `[]` and `MAP {}` within lists, structs and maps; and `error(…)`,
+//! which has no value.
 //!
-//! As expressions, these parts are INTEGER; where the context requires another type, they take that of the same part.
+//! As expressions, these parts are INTEGER, and `error(…)` VARCHAR; where the context requires another type, they take
+//! that of the same part.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -56,9 +58,10 @@ fn open_part(value: &Value, ty: &SqlType) -> SqlType {
     }
 }
 
-/// Returns the type of a constructor of nested values; `None` for other functions.
+/// Returns the type of a constructor of nested values, and of `error`; `None` for other functions.
 fn open_call(name: &str, args: &[Expr], ty: &SqlType) -> Option<SqlType> {
     Some(match (name, ty, args) {
+        ("error", SqlType::Varchar, _) => SqlType::Unknown,
         ("struct_pack", SqlType::Struct(fields), _) => with_types(fields, |at| open_argument(&args[2 * at + 1])),
         ("list_value", SqlType::List(element), [_, ..]) if may_be_open(element) => {
             SqlType::list_of(common(args.iter().map(open_argument))?)
@@ -138,6 +141,9 @@ impl Binder {
                 let args = args.map(|(arg, ty)| self.part_as(arg.clone(), ty));
                 let args = args.collect::<Result<_>>()?;
                 self.call_scalar("map", args, span)
+            }
+            (ExprKind::Call(function, _), SqlType::Varchar, _) if &*function.name == "error" => {
+                Ok(Expr { ty: ty.clone(), ..expr })
             }
             _ => Ok(expr),
         }

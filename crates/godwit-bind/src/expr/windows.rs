@@ -13,7 +13,7 @@ use godwit_syntax::ast::{self, NullTreatment, Over};
 use godwit_types::{SqlType, Value, cast_value, common_type};
 
 use super::near::with_nearest;
-use super::{CastContext, Collation};
+use super::{CastContext, Collation, MacroClauses};
 use crate::Binder;
 use crate::binder::{Clause, ExprContext};
 
@@ -23,6 +23,17 @@ pub(super) struct WindowDefinition<'a> {
     pub(super) partition_by: &'a [ast::Expr],
     pub(super) order_by: &'a [ast::OrderByExpr],
     frame: Option<&'a ast::Frame>,
+}
+
+/// A call without its window, and the function that computes the result from its value, if that is a list.
+type Target = (WindowCall, Option<&'static str>);
+
+/// The keys and the frame of a window.
+#[derive(Clone)]
+pub(super) struct BoundWindow {
+    partition_by: Vec<Expr>,
+    order_by: Vec<SortKey>,
+    frame: Frame,
 }
 
 impl Binder {
@@ -37,27 +48,55 @@ impl Binder {
         if !cx.clause.allows_windows() {
             return Err(misplaced(name, cx.clause).at_span(call.name.span));
         }
-        let window = match over {
-            Over::Name(window) => named(cx.windows, window)?,
-            Over::Spec(spec) => resolved(cx.windows, spec)?,
-        };
+        let window = written(over, cx.windows)?;
         if name == "fill" {
             return self.fill(call, window, span, cx);
         }
         let mut inside = inside(cx);
-        let mut bound = self.window_target(name, call, span, &mut inside)?;
-        bound.partition_by = self.partition_keys(window.partition_by, &mut inside)?;
-        bound.order_by = self.sort_keys(window.order_by, &mut inside)?;
-        let frame = match window.frame {
-            Some(frame) => self.frame(frame, &mut bound.order_by, &mut inside)?,
-            None => Frame::default_of(!bound.order_by.is_empty()),
-        };
+        let (mut bound, of_list) = self.window_target(name, call, span, &mut inside)?;
+        let BoundWindow { partition_by, order_by, frame } = self.bound_window(window, &mut inside)?;
         let uses_frame = match &bound.function {
             WindowTarget::Window(function) => function.uses_frame,
             WindowTarget::Aggregate(_) => true,
         };
-        bound.frame = if uses_frame { frame } else { Frame::default_of(!bound.order_by.is_empty()) };
-        self.collect_window(name, bound, cx).map_err(|error| error.at_span(call.name.span))
+        bound.frame = if uses_frame { frame } else { Frame::default_of(!order_by.is_empty()) };
+        (bound.partition_by, bound.order_by) = (partition_by, order_by);
+        let bound = self.collect_window(name, bound, cx).map_err(|error| error.at_span(call.name.span))?;
+        self.computed_of(bound, of_list, span)
+    }
+
+    /// Binds an aggregate in the body of a macro that is called with OVER.
+    pub(super) fn aggregate_over(
+        &mut self,
+        name: &str,
+        call: &ast::Call,
+        clauses: &MacroClauses,
+        window: BoundWindow,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        let BoundWindow { partition_by, order_by, frame } = window;
+        let (target, of_list) = self.aggregate_target(name, call, Some(clauses), span, &mut inside(cx))?;
+        let bound = WindowCall { partition_by, order_by, frame, ..target };
+        let bound = self.collect_window(name, bound, cx).map_err(|error| error.at_span(call.name.span))?;
+        clauses.note(&bound);
+        self.computed_of(bound, of_list, span)
+    }
+
+    /// Binds the window of OVER in a call, in the context of its arguments.
+    pub(super) fn bound_over(&mut self, over: &Over, cx: &mut ExprContext<'_>) -> Result<BoundWindow> {
+        let window = written(over, cx.windows)?;
+        self.bound_window(window, cx)
+    }
+
+    fn bound_window(&mut self, window: Window<'_>, cx: &mut ExprContext<'_>) -> Result<BoundWindow> {
+        let partition_by = self.partition_keys(window.partition_by, cx)?;
+        let mut order_by = self.sort_keys(window.order_by, cx)?;
+        let frame = match window.frame {
+            Some(frame) => self.frame(frame, &mut order_by, cx)?,
+            None => Frame::default_of(!order_by.is_empty()),
+        };
+        Ok(BoundWindow { partition_by, order_by, frame })
     }
 
     pub(super) fn partition_keys(&mut self, keys: &[ast::Expr], cx: &mut ExprContext<'_>) -> Result<Vec<Expr>> {
@@ -104,36 +143,9 @@ impl Binder {
     }
 
     /// Binds the function with its arguments; its window is bound later.
-    fn window_target(
-        &mut self,
-        name: &str,
-        call: &ast::Call,
-        span: Span,
-        cx: &mut ExprContext<'_>,
-    ) -> Result<WindowCall> {
-        let is_aggregate = self.environment.functions().kind(name) == Some(FunctionKind::Aggregate);
-        let ignore_nulls = call.nulls == Some(NullTreatment::Ignore);
-        let of = |function, args, ty, nullable| WindowCall {
-            args,
-            ignore_nulls,
-            nullable,
-            span,
-            ..WindowCall::over(function, ty, Vec::new(), Vec::new())
-        };
-        if is_aggregate {
-            if !call.within_group.is_empty() {
-                let error = Error::unsupported(format!("{name} with WITHIN GROUP and OVER"));
-                return Err(error.at_span(call.name.span));
-            }
-            let parts = self.aggregate_parts(name, call, cx)?;
-            let nullable = parts.found.nullable || parts.found.function.of_empty.is_null();
-            let function = WindowTarget::Aggregate(parts.found.function);
-            return Ok(WindowCall {
-                distinct: parts.distinct,
-                filter: parts.filter,
-                argument_order: parts.order_by,
-                ..of(function, parts.args, parts.found.ty, nullable)
-            });
+    fn window_target(&mut self, name: &str, call: &ast::Call, span: Span, cx: &mut ExprContext<'_>) -> Result<Target> {
+        if self.environment.functions().kind(name) == Some(FunctionKind::Aggregate) {
+            return self.aggregate_target(name, call, None, span, cx);
         }
         if !call.order_by.is_empty() {
             return Err(no_aggregate(name, "ORDER BY in its arguments").at_span(call.name.span));
@@ -141,8 +153,37 @@ impl Binder {
         refuse_aggregation(name, call)?;
         let args = self.call_arguments(call, name, cx)?;
         let found = self.window_function(name, &args, call.name.span)?;
-        let args = self.cast_arguments(args, &found.argument_types)?;
-        Ok(of(WindowTarget::Window(found.function), args, found.ty, found.nullable))
+        let target = WindowCall {
+            args: self.cast_arguments(args, &found.argument_types)?,
+            ignore_nulls: call.nulls == Some(NullTreatment::Ignore),
+            nullable: found.nullable,
+            span,
+            ..WindowCall::over(WindowTarget::Window(found.function), found.ty, Vec::new(), Vec::new())
+        };
+        Ok((target, None))
+    }
+
+    /// Does the same for an aggregate.
+    fn aggregate_target(
+        &mut self,
+        name: &str,
+        call: &ast::Call,
+        of_macro: Option<&MacroClauses>,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Target> {
+        let parts = self.aggregate_parts(name, call, of_macro, cx)?;
+        let target = WindowCall {
+            args: parts.args,
+            distinct: parts.distinct,
+            filter: parts.filter,
+            argument_order: parts.order_by,
+            ignore_nulls: parts.ignore_nulls,
+            nullable: parts.found.nullable || parts.found.function.of_empty.is_null(),
+            span,
+            ..WindowCall::over(WindowTarget::Aggregate(parts.found.function), parts.found.ty, Vec::new(), Vec::new())
+        };
+        Ok((target, parts.found.of_list))
     }
 
     /// Returns the window function that takes these arguments.
@@ -244,6 +285,14 @@ impl Binder {
 pub(super) fn inside<'c>(cx: &'c mut ExprContext<'_>) -> ExprContext<'c> {
     let (scope, windows) = (cx.scope, cx.windows);
     ExprContext { scope, clause: Clause::WindowArgument, collected: &mut *cx.collected, windows }
+}
+
+/// Returns the window that OVER describes.
+fn written<'a>(over: &'a Over, windows: &'a [ast::NamedWindow]) -> Result<Window<'a>> {
+    match over {
+        Over::Name(window) => named(windows, window),
+        Over::Spec(spec) => resolved(windows, spec),
+    }
 }
 
 /// Returns the window with a name.
@@ -351,7 +400,7 @@ fn is_negative(distance: &Expr) -> bool {
     }
 }
 
-fn misplaced(name: &str, clause: Clause) -> Error {
+pub(super) fn misplaced(name: &str, clause: Clause) -> Error {
     let error = Error::user(format!("the window function {name} can't stand in {}", clause.name()));
     let error = error.with_code(SqlState::WINDOWING_ERROR);
     match clause {

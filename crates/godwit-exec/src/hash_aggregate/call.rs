@@ -14,6 +14,10 @@ pub enum AggregateKind {
     Sum,
     /// Arithmetic mean.
     Avg,
+    /// Sum of DOUBLEs, with what rounding takes from it.
+    CompensatedSum,
+    /// Likewise, their mean.
+    CompensatedAvg,
     /// Smallest value.
     Min,
     /// Largest value.
@@ -157,7 +161,9 @@ impl AggregateKind {
         use PairKind::*;
         Some(match name {
             "count" => Self::Count,
-            "sum" | "fsum" => Self::Sum,
+            "sum" => Self::Sum,
+            "fsum" => Self::CompensatedSum,
+            "favg" => Self::CompensatedAvg,
             "avg" | "mean" => Self::Avg,
             "min" => Self::Min,
             "max" => Self::Max,

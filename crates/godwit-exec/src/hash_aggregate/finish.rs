@@ -26,7 +26,7 @@ impl StateReader<'_> {
                 Ok(Vector::from_values::<i64>(counts, None))
             }
             Output::Sum { state, seen } => Ok(Vector::flat(self.sums(*state, ty)?, self.validity(*seen))),
-            Output::Value { state, seen } => Ok(Vector::flat(self.values(*state, ty), self.validity(*seen))),
+            Output::Value { state, seen } => Ok(Vector::flat(self.values(*state, ty)?, self.validity(*seen))),
             Output::Mean { sum, count, decimal_factor: Some(factor), .. } => {
                 self.decimal_means(*sum, *count, *factor, ty)
             }
@@ -70,14 +70,18 @@ impl StateReader<'_> {
         Ok(integers(ty.physical, sums))
     }
 
-    fn values(&self, state: usize, ty: &ColumnType) -> Flat {
+    fn values(&self, state: usize, ty: &ColumnType) -> Result<Flat> {
         use godwit_rows::aggregate_state::StateKind as S;
         match self.layout.kind(state) {
             S::BitAnd | S::BitOr | S::BitXor => {
                 let bits = self.layout.bits(state, self.rows);
-                integers(ty.physical, bits.into_iter().map(i128::from))
+                // Of narrower types, all combinations of bits are values.
+                if ty.physical == PhysicalType::I128 {
+                    check_integers(&bits, ty, "a bitwise aggregate")?;
+                }
+                Ok(integers(ty.physical, bits))
             }
-            _ => self.layout.extremes(state, self.rows),
+            _ => Ok(self.layout.extremes(state, self.rows)),
         }
     }
 
@@ -101,7 +105,7 @@ impl StateReader<'_> {
     fn float_means(&self, sum: usize, count: usize, divisor: f64) -> Vector {
         use godwit_rows::aggregate_state::StateKind as S;
         let sums: Vec<f64> = match self.layout.kind(sum) {
-            S::SumF64 => self.layout.sums_f64(sum, self.rows),
+            S::SumF64 | S::CompensatedSum => self.layout.sums_f64(sum, self.rows),
             _ => {
                 let sums = self.layout.sums_i128(sum, self.rows);
                 sums.into_iter().map(|sum| sum as f64 / divisor).collect()

@@ -335,6 +335,17 @@ impl Planner {
                 let count = self.count(feed, &[column], feed_types);
                 mean(sum, count, argument, &mut ty)?
             }
+            K::CompensatedSum => {
+                let (_, column) = first()?;
+                let state = self.state(StateKind::CompensatedSum, feed, vec![column]);
+                Output::Sum { state, seen: self.seen(feed, column, feed_types) }
+            }
+            K::CompensatedAvg => {
+                let (argument, column) = first()?;
+                let sum = self.state(StateKind::CompensatedSum, feed, vec![column]);
+                let count = self.count(feed, &[column], feed_types);
+                mean(sum, count, argument, &mut ty)?
+            }
             K::Min if is_string(first()?.0) => self.payload(PayloadKind::Min, call, first()?, &mut ty),
             K::Max if is_string(first()?.0) => self.payload(PayloadKind::Max, call, first()?, &mut ty),
             K::AnyValue => self.payload(PayloadKind::Any, call, first()?, &mut ty),
@@ -354,7 +365,7 @@ impl Planner {
             K::Max | K::BoolOr => self.extreme(StateKind::Max, feed, first()?, feed_types, &mut ty),
             K::BitAnd | K::BitOr | K::BitXor => {
                 let (argument, column) = first()?;
-                if !argument.physical.is_integer() || argument.physical == PhysicalType::I128 {
+                if !argument.physical.is_integer() {
                     return Err(Error::unsupported(format!("bitwise aggregates of {}", argument.logical)));
                 }
                 let kind = match call.kind {

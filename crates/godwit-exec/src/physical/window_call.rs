@@ -4,6 +4,7 @@
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::{Expression, Layout, PlanContext};
+use godwit_functions::AggregateImplementation;
 use godwit_plan::{
     AggregateCall as PlanAggregate, AggregateFunction, Expr, Frame as PlanFrame, FrameBound as PlanBound,
     FrameUnits as PlanUnits, WindowCall as Planned, WindowTarget,
@@ -163,7 +164,8 @@ impl<'a> WindowCompiler<'a> {
         function: &AggregateFunction,
         output: &mut ColumnType,
     ) -> Result<(WindowFunction, Vec<Expression>)> {
-        let order = if call.argument_order == call.order_by { &[][..] } else { &call.argument_order };
+        let is_order_of_window = call.argument_order == call.order_by && !AggregateImplementation::takes_key(function);
+        let order = if is_order_of_window { &[][..] } else { &call.argument_order };
         let mut compiled = self.aggregates.aggregate(&PlanAggregate {
             function: function.clone(),
             args: call.args.clone(),

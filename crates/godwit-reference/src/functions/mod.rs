@@ -241,6 +241,7 @@ impl FunctionRegistry for TestFunctions {
             argument_types: types,
             ty,
             nullable: !is_count,
+            of_list: None,
         })
     }
 

@@ -1,6 +1,7 @@
 //! Combines the states of some rows with those of others.
 
 use godwit_common::Result;
+use godwit_vector::kernels::compensated::CompensatedSum;
 use godwit_vector::match_physical;
 
 use super::distinct::{Registers, add_sketch};
@@ -34,15 +35,16 @@ impl StateLayout {
                     }
                 }
                 StateKind::SumF64 => pairs.merge::<f64>(|a, b| a + b),
+                StateKind::CompensatedSum => pairs.merge(CompensatedSum::combined),
                 StateKind::Min(physical) => {
                     match_physical!(physical, T => pairs.merge::<T>(|a, b| if b.is_less(a) { b } else { a }))
                 }
                 StateKind::Max(physical) => {
                     match_physical!(physical, T => pairs.merge::<T>(|a, b| if a.is_less(b) { b } else { a }))
                 }
-                StateKind::BitAnd => pairs.merge::<i64>(|a, b| a & b),
-                StateKind::BitOr => pairs.merge::<i64>(|a, b| a | b),
-                StateKind::BitXor => pairs.merge::<i64>(|a, b| a ^ b),
+                StateKind::BitAnd => pairs.merge::<i128>(|a, b| a & b),
+                StateKind::BitOr => pairs.merge::<i128>(|a, b| a | b),
+                StateKind::BitXor => pairs.merge::<i128>(|a, b| a ^ b),
                 StateKind::Product => pairs.merge::<f64>(|a, b| a * b),
                 StateKind::Moments => pairs.merge(Moments::combined),
                 StateKind::PowerSums => pairs.merge(PowerSums::combined),

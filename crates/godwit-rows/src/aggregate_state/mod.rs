@@ -44,11 +44,13 @@ pub enum StateKind {
     SumI128,
     /// Sum of floats: f64.
     SumF64,
+    /// Sum of floats, and what rounding has taken from it.
+    CompensatedSum,
     /// Smallest value of a fixed-width type; the largest possible one if there is none. NaN is the largest float.
     Min(PhysicalType),
     /// Largest value, likewise.
     Max(PhysicalType),
-    /// Bitwise and of integers of at most 64 bits.
+    /// Bitwise and of integers: i128.
     BitAnd,
     /// Bitwise or.
     BitOr,
@@ -75,21 +77,18 @@ impl StateKind {
     /// Bytes in the area, a multiple of 8.
     pub fn bytes(self) -> usize {
         match self {
-            StateKind::SumI128 => 16,
+            StateKind::SumI128
+            | StateKind::CompensatedSum
+            | StateKind::BitAnd
+            | StateKind::BitOr
+            | StateKind::BitXor => 16,
             StateKind::Min(physical) | StateKind::Max(physical) => physical.width_bytes().next_multiple_of(8),
             StateKind::Moments => 24,
             StateKind::PowerSums => 40,
             StateKind::Comoments => 48,
             StateKind::Distinct => distinct::SKETCH_BYTES,
             StateKind::Digest => size_of::<Digest>(),
-            StateKind::Count
-            | StateKind::SumI64
-            | StateKind::SumF64
-            | StateKind::BitAnd
-            | StateKind::BitOr
-            | StateKind::BitXor
-            | StateKind::Product
-            | StateKind::Ordinal => 8,
+            StateKind::Count | StateKind::SumI64 | StateKind::SumF64 | StateKind::Product | StateKind::Ordinal => 8,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Reads states into vectors. The rows are those of an owner that lets them be read, or shared.
 
+use godwit_vector::kernels::compensated::CompensatedSum;
 use godwit_vector::{Flat, PhysicalType, match_physical};
 
 use super::distinct::{Registers, estimate};
@@ -29,8 +30,13 @@ impl StateLayout {
 
     /// The sums or products of state `index`, floats.
     pub fn sums_f64(&self, index: usize, rows: Rows<'_>) -> Vec<f64> {
-        assert!(matches!(self.kind(index), StateKind::SumF64 | StateKind::Product));
-        self.read(index, rows)
+        match self.kind(index) {
+            StateKind::SumF64 | StateKind::Product => self.read(index, rows),
+            StateKind::CompensatedSum => {
+                self.read::<CompensatedSum>(index, rows).into_iter().map(CompensatedSum::total).collect()
+            }
+            other => panic!("{other:?} is not a float"),
+        }
     }
 
     /// The moments of state `index`.
@@ -72,7 +78,7 @@ impl StateLayout {
     }
 
     /// The bits of state `index`.
-    pub fn bits(&self, index: usize, rows: Rows<'_>) -> Vec<i64> {
+    pub fn bits(&self, index: usize, rows: Rows<'_>) -> Vec<i128> {
         assert!(matches!(self.kind(index), StateKind::BitAnd | StateKind::BitOr | StateKind::BitXor));
         self.read(index, rows)
     }

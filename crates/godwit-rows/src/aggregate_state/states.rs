@@ -55,7 +55,7 @@ impl StateLayout {
             match kind {
                 StateKind::Min(physical) => match_physical!(physical, T => fill(rows, at, <T as Ordered>::LARGEST)),
                 StateKind::Max(physical) => match_physical!(physical, T => fill(rows, at, <T as Ordered>::SMALLEST)),
-                StateKind::BitAnd => fill(rows, at, -1i64),
+                StateKind::BitAnd => fill(rows, at, -1i128),
                 StateKind::Product => fill(rows, at, 1f64),
                 // The state of an empty group is all zeros.
                 _ => {}

@@ -20,6 +20,7 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
         StateKind::PowerSums,
         StateKind::Comoments,
         StateKind::Product,
+        StateKind::CompensatedSum,
     ];
     let layout = StateLayout::new(&kinds);
     let mut owners = [RowOwner::new(), RowOwner::new()];
@@ -48,7 +49,12 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
             }
             let argument = match kind {
                 StateKind::SumI128 | StateKind::Max(PhysicalType::I128) => &wide,
-                StateKind::SumF64 | StateKind::Max(_) | StateKind::Moments | StateKind::PowerSums => &floats,
+                StateKind::SumF64
+                | StateKind::CompensatedSum
+                | StateKind::Max(_)
+                | StateKind::Moments
+                | StateKind::PowerSums => &floats,
+                StateKind::BitXor => &wide,
                 _ => &integers,
             };
             layout.update(owner, index, rows, std::slice::from_ref(argument)).unwrap();
@@ -68,8 +74,9 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
         assert_eq!(layout.sums_i64(1, rows).unwrap()[group], sum);
         assert_eq!(layout.sums_i128(2, rows)[group], sum as i128);
         assert_eq!(layout.sums_f64(3, rows)[group], sum as f64);
-        assert_eq!(layout.bits(7, rows)[group], mine.iter().fold(-1, |a, b| a & b));
-        assert_eq!(layout.bits(8, rows)[group], mine.iter().fold(0, |a, b| a ^ b));
+        assert_eq!(layout.sums_f64(13, rows)[group], sum as f64);
+        assert_eq!(layout.bits(7, rows)[group], mine.iter().fold(-1, |a, b| a & i128::from(*b)));
+        assert_eq!(layout.bits(8, rows)[group], mine.iter().fold(0, |a, b| a ^ i128::from(*b)));
         let moments = layout.moments(9, rows)[group];
         assert_eq!(moments.count, mine.len() as f64);
         if mine.is_empty() {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use godwit_common::{Error, Result};
+use godwit_vector::kernels::compensated::CompensatedSum;
 use godwit_vector::kernels::hash::hash_values;
 use godwit_vector::{Bitmap, Flat, Vector, match_flat, match_physical};
 
@@ -56,6 +57,10 @@ impl StateLayout {
             StateKind::BitOr => bits(rows, at, &flat, validity, |a, b| a | b),
             StateKind::BitXor => bits(rows, at, &flat, validity, |a, b| a ^ b),
             StateKind::Product => floats::<f64>(rows, at, &flat, validity, |old, value| old * value),
+            StateKind::CompensatedSum => {
+                let values = flat.values::<f64>();
+                modify::<CompensatedSum>(rows, at, validity, |i, old| old.with(values[i]));
+            }
             StateKind::Moments => floats(rows, at, &flat, validity, Moments::with),
             StateKind::PowerSums => floats(rows, at, &flat, validity, PowerSums::with),
             StateKind::Digest => digest(rows, at, &flat, validity),
@@ -220,10 +225,10 @@ fn extreme<T: Ordered>(
     modify::<T>(rows, at, validity, |i, old| if is_better(values[i], old) { values[i] } else { old });
 }
 
-fn bits(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(i64, i64) -> i64) {
+fn bits(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(i128, i128) -> i128) {
     macro_rules! apply {
         ($values:expr) => {
-            modify::<i64>(rows, at, validity, |i, old| f(old, $values[i] as i64))
+            modify::<i128>(rows, at, validity, |i, old| f(old, $values[i] as i128))
         };
     }
     match_flat!(flat, values => apply!(values), _s => unreachable!("strings have no bits"), _a => unreachable!("nor lists"))

@@ -1,4 +1,4 @@
-//! Aggregates over the elements of a list: counts, bits, and `list_aggregate`, which takes the name of an aggregate.
+//! Aggregates over the elements of a list: counts, and `list_aggregate`, which takes the name of an aggregate.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use arrow_schema::DataType;
 use godwit_common::Result;
 use godwit_plan::ArgumentType;
 use godwit_types::SqlType;
+use godwit_vector::Vector;
 use godwit_vector::sql::arrow_type;
-use godwit_vector::{Flat, Native, Vector, match_integer_type};
 
 use super::call::{Call, strict};
 use super::keys::Keys;
 use super::lists::{Lists, taken};
 use super::picks::{internal, list_vector, too_many};
 use super::sets::Groups;
-use super::types::{Chosen, bad_argument, constant_text, element_of, list_as, open_element};
-use super::{element, list_function, numbers, sort, text};
+use super::types::{Chosen, bad_argument, constant_text, element_of, is_bigint, list_as, open_element};
+use super::{bits, element, list_function, numbers, sort, text};
 use crate::function::{Chooser, Form, Function};
 use crate::kernel::{Kernel, Work};
 
@@ -42,15 +42,6 @@ pub(super) fn functions() -> Vec<Function> {
         list_function(&["list_bool_or"], "Whether an element of the list is TRUE")
             .example("list_bool_or([false, NULL])", "false")
             .chosen("list_bool_or(list)", |list| of_booleans(list, true)),
-        list_function(&["list_bit_and"], "The bits that all elements of the list have")
-            .example("list_bit_and([6, 3])", "2")
-            .chosen("list_bit_and(list)", |list| of_bits(list, |a, b| a & b)),
-        list_function(&["list_bit_or"], "The bits that some element of the list has")
-            .example("list_bit_or([6, 3])", "7")
-            .chosen("list_bit_or(list)", |list| of_bits(list, |a, b| a | b)),
-        list_function(&["list_bit_xor"], "The bits that an odd number of the list's elements have")
-            .example("list_bit_xor([6, 3])", "5")
-            .chosen("list_bit_xor(list)", |list| of_bits(list, |a, b| a ^ b)),
         list_function(&["list_entropy"], "The entropy of the list's elements, in bits")
             .example("list_entropy([1, 2])", "1.0")
             .chosen("list_entropy(list)", entropy),
@@ -62,9 +53,10 @@ pub(super) fn functions() -> Vec<Function> {
 
 /// The aggregates by name.
 const AGGREGATES: &[(&[&str], Chooser)] = &[
-    (&["sum"], numbers::sum),
-    (&["fsum", "sumkahan", "kahan_sum"], |list| numbers::moment(list, numbers::sum_of_floats)),
-    (&["avg", "mean", "favg"], |list| numbers::moment(list, numbers::mean)),
+    (&["sum", "sum_no_overflow"], numbers::sum),
+    (&["fsum", "sumkahan", "kahan_sum"], |list| numbers::moment(list, numbers::compensated_sum)),
+    (&["avg", "mean"], |list| numbers::moment(list, numbers::mean)),
+    (&["favg"], |list| numbers::moment(list, numbers::compensated_mean)),
     (&["product"], |list| numbers::moment(list, numbers::product)),
     (&["stddev", "stddev_samp"], |list| numbers::moment(list, numbers::deviation)),
     (&["stddev_pop"], |list| numbers::moment(list, numbers::deviation_of_all)),
@@ -77,9 +69,9 @@ const AGGREGATES: &[(&[&str], Chooser)] = &[
     (&["mad"], |list| numbers::moment(list, numbers::median_distance)),
     (&["median"], numbers::median),
     (&["quantile_cont", "percentile_cont"], numbers::quantile),
-    (&["quantile_disc", "quantile", "percentile_disc"], sort::quantile),
-    (&["min"], element::least),
-    (&["max"], element::greatest),
+    (&["quantile_disc", "quantile", "percentile_disc", "approx_quantile", "reservoir_quantile"], sort::quantile),
+    (&["min"], |list| element::least(list).or_else(|| sort::best(list, false))),
+    (&["max"], |list| element::greatest(list).or_else(|| sort::best(list, true))),
     (&["first", "first_value", "arbitrary"], element::first),
     (&["last", "last_value"], element::last),
     (&["any_value"], element::any_value),
@@ -91,11 +83,13 @@ const AGGREGATES: &[(&[&str], Chooser)] = &[
     (&["approx_count_distinct", "approx_distinct"], count_distinct),
     (&["bool_and", "every"], |list| of_booleans(list, false)),
     (&["bool_or"], |list| of_booleans(list, true)),
-    (&["bit_and"], |list| of_bits(list, |a, b| a & b)),
-    (&["bit_or"], |list| of_bits(list, |a, b| a | b)),
-    (&["bit_xor"], |list| of_bits(list, |a, b| a ^ b)),
+    (&["bit_and"], bits::all),
+    (&["bit_or"], bits::any),
+    (&["bit_xor"], bits::odd),
+    (&["bitstring_agg"], bits::string),
     (&["entropy"], entropy),
     (&["histogram"], histogram),
+    (&["approx_top_k"], most_frequent),
 ];
 
 fn aggregate(arguments: &[ArgumentType<'_>]) -> Chosen {
@@ -193,41 +187,6 @@ fn of_booleans(arguments: &[ArgumentType<'_>], sought: bool) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &element)], SqlType::Boolean, compute).total()))
 }
 
-#[allow(clippy::unnecessary_cast, reason = "one of the types is i128 already")]
-fn of_bits(arguments: &[ArgumentType<'_>], combine: fn(i128, i128) -> i128) -> Chosen {
-    let [list] = arguments else { return None };
-    let element = element_of(list).filter(|ty| ty.integer_range().is_some())?;
-    let compute = move |call: &Call<'_>| {
-        let lists = call.lists(0)?;
-        let vector = lists.vector()?;
-        let flat = vector.to_flat();
-        match_integer_type!(flat.physical(), T => combined::<T>(call, &lists, &vector, &flat, |a, b| {
-            combine(a as i128, b as i128) as T
-        }))
-    };
-    Some(Ok(strict(vec![list_as(list, &element)], element, compute).total()))
-}
-
-fn combined<T: Native>(
-    call: &Call<'_>,
-    lists: &Lists,
-    vector: &Vector,
-    flat: &Flat,
-    combine: impl Fn(T, T) -> T,
-) -> Result<Vector> {
-    let values = flat.values::<T>();
-    let mut results = vec![T::default(); call.rows];
-    let mut nulls = Vec::new();
-    for row in (0..call.rows).filter(|&row| call.is_computed(row)) {
-        let valid = lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| values[at]);
-        match valid.reduce(&combine) {
-            Some(value) => results[row] = value,
-            None => nulls.push(row),
-        }
-    }
-    Ok(Vector::from_values(results, call.validity_without(&nulls)))
-}
-
 /// Calls `then` with the count of each distinct element of a row, by their first occurrences; NULLs don't count.
 fn counted<O>(
     lists: &Lists,
@@ -309,6 +268,25 @@ fn histograms(call: &Call<'_>) -> Result<Vector> {
     list_vector(OffsetBuffer::new(offsets.into()), Arc::new(entries), call.result, call.validity_without(&nulls))
 }
 
+/// The most frequent elements, as many as the second argument says; of equally frequent ones the first.
+fn most_frequent(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list, _] = arguments else { return None };
+    let element = element_of(list).filter(|_| is_bigint(&arguments[1]))?;
+    let compute = |call: &Call<'_>| {
+        let (lists, numbers) = (call.lists(0)?, call.integers(1));
+        let keys = call.element_keys(0, &lists)?;
+        let mut groups = Groups::default();
+        call.picked(&[&lists.elements], |row, out| {
+            let number = sort::checked_number(numbers.get(row))?;
+            let mut counts = counted(&lists, &keys, &mut groups, call, row, |counts| counts)?;
+            counts.sort_unstable_by_key(|(at, count)| (std::cmp::Reverse(*count), *at));
+            counts.iter().take(number).for_each(|(at, _)| out.push(*at));
+            Ok((!counts.is_empty()).then_some(()))
+        })
+    };
+    Some(Ok(strict(vec![list_as(list, &element), SqlType::BigInt], SqlType::list_of(element), compute)))
+}
+
 #[cfg(test)]
 mod tests {
     use godwit_plan::ArgumentType;
@@ -360,6 +338,29 @@ mod tests {
     }
 
     #[test]
+    fn aggregates_with_arguments() {
+        let of = |list: &str, name: &str, argument: &str| shown("list_aggr", &[list, &format!("'{name}'"), argument]);
+        let list = "INTEGER[] '[3, NULL, 1, 3, 2]'";
+        assert_eq!(of(list, "quantile_cont", "DOUBLE[] '[0.5, 0]'"), "[2.5, 1.0]");
+        assert_eq!(of(list, "quantile_disc", "DOUBLE[] '[0.5, 1]'"), "[2, 3]");
+        assert_eq!(of(list, "approx_quantile", "0.5"), "2");
+        assert_eq!(of("INTEGER[] '[]'", "quantile_cont", "DOUBLE[] '[0.5]'"), "NULL");
+        assert_eq!(of("INTEGER[] '[NULL]'", "quantile", "DOUBLE[] '[0.5]'"), "NULL");
+        assert_eq!(of(list, "min", "2"), "[1, 2]");
+        assert_eq!(of(list, "max", "9"), "[3, 3, 2, 1]");
+        assert_eq!(of("VARCHAR[] '[NULL]'", "max", "1"), "NULL");
+        assert_eq!(of(list, "approx_top_k", "2"), "[3, 1]");
+        assert_eq!(of("INTEGER[] '[]'", "approx_top_k", "2"), "NULL");
+        for name in ["'min'", "'approx_top_k'"] {
+            assert!(error_of("list_aggr", &[list, name, "0"]).contains("at least 1"));
+        }
+        for name in ["'quantile_cont'", "'quantile'"] {
+            assert!(error_of("list_aggr", &[list, name, "DOUBLE[] '[0.5, 2]'"]).contains("between 0 and 1"));
+            assert!(error_of("list_aggr", &[list, name, "DOUBLE[] '[NULL]'"]).contains("NULL"));
+        }
+    }
+
+    #[test]
     fn unknown_aggregates_are_refused() {
         let (list, name) = (SqlType::list_of(SqlType::Integer), Value::text("foo"));
         let argument = |ty, value| ArgumentType { ty, value, nullable: true, lambda_parameters: None };
@@ -369,13 +370,10 @@ mod tests {
     }
 
     #[test]
-    fn booleans_and_bits() {
+    fn booleans() {
         assert_eq!(shown("list_bool_and", &["BOOLEAN[] '[true, NULL]'"]), "true");
         assert_eq!(shown("list_bool_and", &["BOOLEAN[] '[true, false]'"]), "false");
         assert_eq!(shown("list_bool_or", &["BOOLEAN[] '[NULL]'"]), "NULL");
-        assert_eq!(shown("list_bit_and", &["BIGINT[] '[-1, 5, NULL]'"]), "5");
-        assert_eq!(shown("list_bit_xor", &["UTINYINT[] '[255, 1]'"]), "254");
-        assert_eq!(shown("list_bit_or", &["INTEGER[] '[]'"]), "NULL");
     }
 
     #[test]

@@ -13,6 +13,8 @@
 //! Arguments stay lists or arrays if their elements needn't change; results are lists.
 
 mod aggregates;
+mod bins;
+mod bits;
 mod build;
 pub(crate) mod call;
 mod element;
@@ -55,6 +57,8 @@ pub(crate) fn functions() -> Vec<Function> {
         numbers::functions(),
         vectors::functions(),
         aggregates::functions(),
+        bins::functions(),
+        bits::functions(),
         series::functions(),
         text::functions(),
     ];

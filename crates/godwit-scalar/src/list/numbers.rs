@@ -3,10 +3,12 @@
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::ArgumentType;
 use godwit_types::SqlType;
+use godwit_vector::kernels::compensated::CompensatedSum;
 use godwit_vector::{Flat, Vector, match_integer_type};
 
 use super::call::{Call, strict};
 use super::list_function;
+use super::lists::Lists;
 use super::types::{Chosen, element_of, list_as};
 use crate::choose::fits;
 use crate::function::Function;
@@ -135,6 +137,14 @@ pub(super) fn mean(values: &mut [f64]) -> Option<f64> {
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
+pub(super) fn compensated_sum(values: &mut [f64]) -> Option<f64> {
+    Some(values.iter().fold(CompensatedSum::default(), |sum, value| sum.with(*value)).total())
+}
+
+pub(super) fn compensated_mean(values: &mut [f64]) -> Option<f64> {
+    compensated_sum(values).map(|sum| sum / values.len() as f64)
+}
+
 pub(super) fn product(values: &mut [f64]) -> Option<f64> {
     Some(values.iter().product())
 }
@@ -199,37 +209,89 @@ pub(super) fn median_distance(values: &mut [f64]) -> Option<f64> {
     middle(values)
 }
 
-/// Fails unless a quantile can be there.
-pub(super) fn checked_fraction(fraction: f64) -> Result<f64> {
-    if !(0.0..=1.0).contains(&fraction) {
-        return Err(Error::user(format!("a quantile lies between 0 and 1, not at {fraction}"))
-            .with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE));
-    }
-    Ok(fraction)
+/// The fractions of a quantile: a number, or a list of them.
+pub(super) struct Fractions {
+    values: Flat,
+    lists: Option<(Lists, Vector)>,
 }
 
-/// The value at a fraction of the way through the sorted numbers, interpolated between two of them if necessary.
+impl Fractions {
+    /// The type of an argument that is one; `None` if it can't be.
+    pub(super) fn ty(argument: &ArgumentType<'_>) -> Option<SqlType> {
+        match argument.ty.element() {
+            Some(element) => element.is_numeric().then(|| SqlType::list_of(SqlType::Double)),
+            None => fits(argument, &SqlType::Double).then_some(SqlType::Double),
+        }
+    }
+
+    pub(super) fn of(call: &Call<'_>, at: usize) -> Result<Self> {
+        let lists = match call.types[at].element() {
+            Some(_) => {
+                let lists = call.lists(at)?;
+                let vector = lists.vector()?;
+                Some((lists, vector))
+            }
+            None => None,
+        };
+        let values = lists.as_ref().map_or_else(|| call.arguments[at].to_flat(), |(_, vector)| vector.to_flat());
+        Ok(Self { values, lists })
+    }
+
+    /// Those of a row, checked.
+    pub(super) fn in_row(&self, row: usize) -> Result<&[f64]> {
+        let range = match &self.lists {
+            None => row..row + 1,
+            Some((lists, vector)) => {
+                let range = lists.range(row);
+                if !range.clone().all(|at| vector.is_valid(at)) {
+                    let error = Error::user("a fraction of a quantile is NULL");
+                    return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE));
+                }
+                range
+            }
+        };
+        let fractions = &self.values.values::<f64>()[range];
+        match fractions.iter().find(|fraction| !(0.0..=1.0).contains(*fraction)) {
+            Some(wrong) => Err(Error::user(format!("a quantile lies between 0 and 1, not at {wrong}"))
+                .with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE)),
+            None => Ok(fractions),
+        }
+    }
+}
+
+/// The value at a fraction of the way through sorted numbers, interpolated between two of them if necessary.
+fn between(sorted: &[f64], fraction: f64) -> Option<f64> {
+    let place = fraction * sorted.len().saturating_sub(1) as f64;
+    let (low, high) = (sorted.get(place.floor() as usize)?, sorted.get(place.ceil() as usize)?);
+    Some(if low == high { *low } else { low + (high - low) * place.fract() })
+}
+
+/// The value at a fraction of the way through the sorted numbers; at several fractions, a list.
 pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
-    let [list, fraction] = arguments else { return None };
+    let [list, fractions] = arguments else { return None };
     element_of(list).filter(SqlType::is_numeric)?;
-    fits(fraction, &SqlType::Double).then_some(())?;
+    let result = Fractions::ty(fractions)?;
     let compute = |call: &Call<'_>| {
-        let lists = call.lists(0)?;
+        let (lists, fractions) = (call.lists(0)?, Fractions::of(call, 1)?);
         let vector = lists.vector()?;
-        let (flat, fractions) = (vector.to_flat(), call.arguments[1].to_flat());
-        let (values, fractions) = (flat.values::<f64>(), fractions.values::<f64>());
-        let mut valid = Vec::new();
-        call.fixed::<f64, Result<Option<f64>>>(|row| {
-            let fraction = checked_fraction(fractions[row])?;
-            valid.clear();
-            valid.extend(lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| values[at]));
-            valid.sort_unstable_by(|a, b| godwit_types::compare_floats(*a, *b));
-            let place = fraction * valid.len().saturating_sub(1) as f64;
-            let (low, high) = (valid.get(place.floor() as usize), valid.get(place.ceil() as usize));
-            Ok(low.zip(high).map(|(low, high)| if low == high { *low } else { low + (high - low) * place.fract() }))
+        let flat = vector.to_flat();
+        let values = flat.values::<f64>();
+        let sorted = |row: usize| {
+            let mut sorted: Vec<f64> =
+                lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| values[at]).collect();
+            sorted.sort_unstable_by(|a, b| godwit_types::compare_floats(*a, *b));
+            sorted
+        };
+        if *call.result == SqlType::Double {
+            return call.fixed::<f64, Result<Option<f64>>>(|row| Ok(between(&sorted(row), fractions.in_row(row)?[0])));
+        }
+        call.made::<f64, Result<Option<()>>>(|row, out| {
+            let (fractions, sorted) = (fractions.in_row(row)?, sorted(row));
+            fractions.iter().filter_map(|fraction| between(&sorted, *fraction)).for_each(|value| out.push(value));
+            Ok((!sorted.is_empty()).then_some(()))
         })
     };
-    Some(Ok(strict(vec![list_as(list, &SqlType::Double), SqlType::Double], SqlType::Double, compute)))
+    Some(Ok(strict(vec![list_as(list, &SqlType::Double), result.clone()], result, compute)))
 }
 
 /// For numbers and moments, the midpoint of the two middle values; for other types, the first of them.
@@ -305,6 +367,13 @@ mod tests {
         assert_eq!(shown("list_var_pop", &["INTEGER[] '[1]'"]), "0.0");
         assert_eq!(shown("list_skewness", &["INTEGER[] '[1, 1, 1]'"]), "NULL");
         assert_eq!(shown("list_avg", &["DECIMAL(2,1)[] '[1.5]'"]), "1.5");
+    }
+
+    #[test]
+    fn sums_of_floats_keep_what_rounding_takes() {
+        let list = "DOUBLE[] '[1e100, 2, -1e100, 2]'";
+        assert_eq!(shown("list_aggregate", &[list, "'fsum'"]), "4.0");
+        assert_eq!(shown("list_aggregate", &[list, "'favg'"]), "1.0");
     }
 
     #[test]

@@ -10,9 +10,8 @@ use godwit_types::SqlType;
 use super::call::{Call, strict};
 use super::keys::{Keys, Typed, match_keys};
 use super::list_function;
-use super::numbers::checked_fraction;
-use super::types::{Chosen, element_of, is_text, list_as};
-use crate::choose::fits;
+use super::numbers::Fractions;
+use super::types::{Chosen, element_of, is_bigint, is_text, list_as};
 use crate::function::Function;
 use crate::kernel::Work;
 use crate::room::scratch;
@@ -43,6 +42,8 @@ struct Direction {
     is_descending: bool,
     nulls_first: bool,
 }
+
+const ASCENDING: Direction = Direction { is_descending: false, nulls_first: false };
 
 /// The sort direction of each row.
 struct Directions {
@@ -88,17 +89,21 @@ fn in_order<O>(
     work: &dyn Work,
     then: impl FnOnce(&mut dyn Iterator<Item = u32>) -> O,
 ) -> Result<O> {
-    match_keys!(keys, typed => ordered(typed, keys, range, direction, work, then))
+    // The sort is compiled once for each kind of keys, not for each use.
+    let (mut then, mut result) = (Some(then), None);
+    let mut visit = |places: &mut dyn Iterator<Item = u32>| result = then.take().map(|then| then(places));
+    match_keys!(keys, typed => ordered(typed, keys, range, direction, work, &mut visit))?;
+    Ok(result.expect("it is called once"))
 }
 
-fn ordered<K: Typed, O>(
+fn ordered<K: Typed>(
     typed: &K,
     keys: &Keys,
     range: Range<usize>,
     direction: Direction,
     work: &dyn Work,
-    then: impl FnOnce(&mut dyn Iterator<Item = u32>) -> O,
-) -> Result<O> {
+    then: &mut dyn FnMut(&mut dyn Iterator<Item = u32>),
+) -> Result<()> {
     let _lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + size_of::<u32>()), work)?;
     let mut nulls = Vec::new();
     let mut valid: Vec<(K::Key<'_>, u32)> = Vec::with_capacity(range.len());
@@ -114,10 +119,16 @@ fn ordered<K: Typed, O>(
         if order == Ordering::Equal { at.cmp(other) } else { order }
     });
     let valid = valid.into_iter().map(|(_, place)| place);
-    Ok(match direction.nulls_first {
+    match direction.nulls_first {
         true => then(&mut nulls.into_iter().chain(valid)),
         false => then(&mut valid.chain(nulls)),
-    })
+    }
+    Ok(())
+}
+
+/// Returns the indices of elements, none of which is NULL, in order.
+pub(super) fn ascending(keys: &Keys, range: Range<usize>, work: &dyn Work) -> Result<Vec<u32>> {
+    in_order(keys, range, ASCENDING, work, |places| places.collect())
 }
 
 /// Returns the index of the median, the lower one of two.
@@ -127,31 +138,70 @@ pub(super) fn middle(keys: &Keys, range: Range<usize>, work: &dyn Work) -> Resul
 
 /// Returns the index of the least element that is not below the given fraction of all, without NULLs.
 fn at_fraction(keys: &Keys, range: Range<usize>, fraction: f64, work: &dyn Work) -> Result<Option<usize>> {
-    let ascending = Direction { is_descending: false, nulls_first: false };
     let valid = range.clone().filter(|&at| keys.is_valid(at)).count();
     let place = ((fraction * valid as f64).ceil() as usize).max(1) - 1;
     if valid == 0 {
         return Ok(None);
     }
-    in_order(keys, range, ascending, work, |places| places.nth(place).map(|at| at as usize))
+    in_order(keys, range, ASCENDING, work, |places| places.nth(place).map(|at| at as usize))
 }
 
-/// The element at a fraction of the way through the sorted list.
+/// The element at a fraction of the way through the sorted list; at several fractions, a list.
 pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
-    let [list, fraction] = arguments else { return None };
+    let [list, fractions] = arguments else { return None };
     let element = element_of(list)?;
-    fits(fraction, &SqlType::Double).then_some(())?;
+    let fractions = Fractions::ty(fractions)?;
+    let types = vec![list_as(list, &element), fractions.clone()];
+    if fractions == SqlType::Double {
+        let compute = |call: &Call<'_>| {
+            let (lists, fractions) = (call.lists(0)?, Fractions::of(call, 1)?);
+            let keys = call.element_keys(0, &lists)?;
+            call.element(&lists.elements, |row| {
+                at_fraction(&keys, lists.range(row), fractions.in_row(row)?[0], call.work)
+            })
+        };
+        return Some(Ok(strict(types, element, compute)));
+    }
     let compute = |call: &Call<'_>| {
-        let lists = call.lists(0)?;
+        let (lists, fractions) = (call.lists(0)?, Fractions::of(call, 1)?);
         let keys = call.element_keys(0, &lists)?;
-        let fractions = call.arguments[1].to_flat();
-        let fractions = fractions.values::<f64>();
-        for row in (0..call.rows).filter(|&row| call.is_computed(row)) {
-            checked_fraction(fractions[row])?;
-        }
-        call.element(&lists.elements, |row| at_fraction(&keys, lists.range(row), fractions[row], call.work))
+        call.picked(&[&lists.elements], |row, out| {
+            let range = lists.range(row);
+            for fraction in fractions.in_row(row)? {
+                at_fraction(&keys, range.clone(), *fraction, call.work)?.into_iter().for_each(|at| out.push(at));
+            }
+            Ok(range.into_iter().any(|at| keys.is_valid(at)).then_some(()))
+        })
     };
-    Some(Ok(strict(vec![list_as(list, &element), SqlType::Double], element, compute)))
+    Some(Ok(strict(types, SqlType::list_of(element), compute)))
+}
+
+/// Fails unless a list can have this number of the best elements.
+pub(super) fn checked_number(number: i64) -> Result<usize> {
+    usize::try_from(number).ok().filter(|number| *number > 0).ok_or_else(|| {
+        let error = Error::user(format!("the number of elements to find has to be at least 1, not {number}"));
+        error.with_code(SqlState::INVALID_PARAMETER_VALUE)
+    })
+}
+
+/// The list of the least or the greatest elements, as many as the second argument says.
+pub(super) fn best(arguments: &[ArgumentType<'_>], is_descending: bool) -> Chosen {
+    let [list, number] = arguments else { return None };
+    let element = element_of(list).filter(|_| is_bigint(number))?;
+    let compute = move |call: &Call<'_>| {
+        let (lists, numbers) = (call.lists(0)?, call.integers(1));
+        let keys = call.element_keys(0, &lists)?;
+        let direction = Direction { is_descending, nulls_first: false };
+        call.picked(&[&lists.elements], |row, out| {
+            let (range, number) = (lists.range(row), checked_number(numbers.get(row))?);
+            let valid = range.clone().filter(|&at| keys.is_valid(at)).count();
+            in_order(&keys, range, direction, call.work, |places| {
+                places.take(number.min(valid)).for_each(|at| out.push(at as usize));
+            })?;
+            Ok((valid > 0).then_some(()))
+        })
+    };
+    Some(Ok(strict(vec![list_as(list, &element), SqlType::BigInt], SqlType::list_of(element), compute)))
 }
 
 /// Sorts pairs of index and payload by the indices' keys.

@@ -10,6 +10,7 @@ pub mod boolean;
 pub mod byte_array;
 pub mod cast;
 pub mod compare;
+pub mod compensated;
 pub mod concatenate;
 pub mod date;
 pub mod grouped;

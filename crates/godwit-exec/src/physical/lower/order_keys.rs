@@ -177,7 +177,7 @@ fn keyed_aggregate(mut call: AggregateCall) -> AggregateCall {
     let implementation = call.function.implementation.downcast_ref::<AggregateImplementation>();
     let is_distinct = call.distinct || implementation.is_some_and(|known| known.distinct);
     // The key of WITHIN GROUP may be the value itself, and DISTINCT is ordered by its arguments.
-    if !is_distinct && implementation.is_none_or(|known| known.key.is_none()) {
+    if !is_distinct && !AggregateImplementation::takes_key(&call.function) {
         call.order_by = call.order_by.into_iter().map(ordered).collect();
     }
     call.args = args_by_keys(&call.function.name, is_distinct, call.args);
@@ -192,7 +192,13 @@ fn keyed_window(mut call: WindowCall) -> WindowCall {
     }
     call.partition_by = call.partition_by.into_iter().map(key_of).collect();
     call.order_by = call.order_by.into_iter().map(ordered).collect();
-    call.argument_order = call.argument_order.into_iter().map(ordered).collect();
+    let takes_key = |function: &WindowTarget| match function {
+        WindowTarget::Aggregate(function) => AggregateImplementation::takes_key(function),
+        WindowTarget::Window(_) => false,
+    };
+    if !takes_key(&call.function) {
+        call.argument_order = call.argument_order.into_iter().map(ordered).collect();
+    }
     let args = std::mem::take(&mut call.args);
     call.args = args_by_keys(call.name(), call.distinct, args);
     call
