@@ -9,14 +9,14 @@ use godwit_types::SqlType;
 
 use super::call::{Call, strict};
 use super::keys::{Keys, Typed, match_keys};
-use super::list_function;
 use super::numbers::checked_fraction;
 use super::types::{Chosen, element_of, is_text, list_as};
+use super::{list_function, order};
 use crate::choose::fits;
 use crate::function::Function;
 use crate::kernel::Work;
 use crate::room::scratch;
-use crate::rows::Strings;
+use crate::rows::{Strings, parts_of};
 
 pub(super) fn functions() -> Vec<Function> {
     const HOW: &str = "list_sort(list, 'ASC' or 'DESC', 'NULLS FIRST' or 'NULLS LAST')";
@@ -102,17 +102,20 @@ fn ordered<K: Typed, O>(
     let _lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + size_of::<u32>()), work)?;
     let mut nulls = Vec::new();
     let mut valid: Vec<(K::Key<'_>, u32)> = Vec::with_capacity(range.len());
-    for place in range {
-        match keys.is_valid(place) {
-            true => valid.push((typed.key(place), place as u32)),
-            false => nulls.push(place as u32),
+    for part in parts_of(range) {
+        work.check()?;
+        for place in part {
+            match keys.is_valid(place) {
+                true => valid.push((typed.key(place), place as u32)),
+                false => nulls.push(place as u32),
+            }
         }
     }
-    valid.sort_unstable_by(|(a, at), (b, other)| {
+    order::sort(&mut valid, work, |(a, at), (b, other)| {
         let order = a.cmp(b);
         let order = if direction.is_descending { order.reverse() } else { order };
         if order == Ordering::Equal { at.cmp(other) } else { order }
-    });
+    })?;
     let valid = valid.into_iter().map(|(_, place)| place);
     Ok(match direction.nulls_first {
         true => then(&mut nulls.into_iter().chain(valid)),
@@ -154,10 +157,10 @@ pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &element), SqlType::Double], element, compute)))
 }
 
-/// Sorts pairs of index and payload by the indices' keys.
-pub(super) fn of_places<T>(keys: &Keys, mut places: Vec<(usize, T)>) -> Vec<(usize, T)> {
-    match_keys!(keys, typed => places.sort_by_key(|(at, _)| typed.key(*at)));
-    places
+/// Sorts pairs of index and payload by the indices' keys, which differ.
+pub(super) fn of_places<T: Copy>(keys: &Keys, mut places: Vec<(usize, T)>, work: &dyn Work) -> Result<Vec<(usize, T)>> {
+    match_keys!(keys, typed => order::sort(&mut places, work, |(a, _), (b, _)| typed.key(*a).cmp(&typed.key(*b))))?;
+    Ok(places)
 }
 
 /// Returns the types of a list and of the words after it.
