@@ -284,7 +284,9 @@ impl Cast<'_> {
         let output = column_type(self.to, argument.output().nullable || self.lenient)?;
         let by_rows = Counted::new(self.row_function().kernel(vec![self.from.clone()]), self.from, self.to, work);
         Ok(match PartCast::new(self.from, self.to, work)? {
-            Some(parts) => Expression::strict(NestedCast::new(parts, by_rows, work), vec![argument], output),
+            Some(parts) => {
+                Expression::strict(NestedCast::new(self.from, parts, by_rows, work)?, vec![argument], output)
+            }
             None => Expression::strict(by_rows, vec![argument], output),
         })
     }

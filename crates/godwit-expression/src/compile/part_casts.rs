@@ -252,6 +252,7 @@ impl Memory<'_> {
 
 /// A cast between nested types.
 pub(super) struct NestedCast<K> {
+    from: DataType,
     parts: PartCast,
     /// The same, row by row.
     by_rows: K,
@@ -259,8 +260,8 @@ pub(super) struct NestedCast<K> {
 }
 
 impl<K: Kernel> NestedCast<K> {
-    pub(super) fn new(parts: PartCast, by_rows: K, work: &Arc<dyn Work>) -> Self {
-        Self { parts, by_rows, work: Arc::clone(work) }
+    pub(super) fn new(from: &SqlType, parts: PartCast, by_rows: K, work: &Arc<dyn Work>) -> Result<Self> {
+        Ok(Self { from: arrow_type(from)?, parts, by_rows, work: Arc::clone(work) })
     }
 
     fn by_parts(&self, argument: &Vector, rows: usize) -> Result<Vector> {
@@ -269,6 +270,7 @@ impl<K: Kernel> NestedCast<K> {
         let Flat::Nested(array) = own.to_flat() else { unreachable!("lists, structs and maps are nested") };
         let valid =
             own.validity().map(|valid| NullBuffer::new(BooleanBuffer::collect_bool(own.len(), |row| valid.get(row))));
+        let array = in_layout(&array, &self.from)?;
         let mut memory = Memory { bytes: 0, room: Room::new(rows, &*self.work), work: &*self.work };
         let result = from_arrow(&self.parts.cast(&array, valid, &mut memory)?)?;
         Ok(match is_constant {

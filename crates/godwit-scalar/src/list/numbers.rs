@@ -239,8 +239,12 @@ pub(super) fn kurtosis(values: &mut [f64], work: &dyn Work) -> Result<Option<f64
     Ok(of_all.map(|of_all| (count - 1.0) * ((count + 1.0) * of_all + 6.0) / ((count - 2.0) * (count - 3.0))))
 }
 
+fn sort(values: &mut [f64], work: &dyn Work) -> Result<()> {
+    order::sort(values, work, |a, b| godwit_types::compare_floats(*a, *b))
+}
+
 fn middle(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
-    order::sort(values, work, |a, b| godwit_types::compare_floats(*a, *b))?;
+    sort(values, work)?;
     let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
     Ok(Some(if low == high { low } else { low + (high - low) / 2.0 }))
 }
@@ -274,7 +278,7 @@ pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
         call.fixed::<f64, Result<Option<f64>>>(|row| {
             let fraction = checked_fraction(fractions[row])?;
             let valid = valid.of(lists.range(row))?;
-            order::sort(valid, call.work, |a, b| godwit_types::compare_floats(*a, *b))?;
+            sort(valid, call.work)?;
             let place = fraction * valid.len().saturating_sub(1) as f64;
             let (low, high) = (valid.get(place.floor() as usize), valid.get(place.ceil() as usize));
             Ok(low.zip(high).map(|(low, high)| if low == high { *low } else { low + (high - low) * place.fract() }))

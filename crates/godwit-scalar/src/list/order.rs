@@ -14,18 +14,18 @@ const SORTED_AT_ONCE: usize = 1 << 16;
 ///
 /// Long slices are divided by a pivot until the parts are short: all that is sorted at once is short, without more memory.
 pub(super) fn sort<T: Copy>(values: &mut [T], work: &dyn Work, compare: impl Fn(&T, &T) -> Ordering) -> Result<()> {
-    let mut pace = Pace::new(work);
-    if values.len() > SORTED_AT_ONCE && is_sorted(values, &mut pace, &compare)? {
+    let (mut pace, compare) = (Pace::new(work), &compare);
+    if values.len() > SORTED_AT_ONCE && is_sorted(values, &mut pace, compare)? {
         return Ok(());
     }
     let mut open = vec![values];
     while let Some(part) = open.pop() {
         if part.len() <= SORTED_AT_ONCE {
             pace.go(part.len())?;
-            part.sort_unstable_by(&compare);
+            part.sort_unstable_by(compare);
             continue;
         }
-        let pivot = pivot_of(part, &compare);
+        let pivot = pivot_of(part, compare);
         let less = partition(part, &mut pace, |value| compare(value, &pivot).is_lt())?;
         let (less, others) = part.split_at_mut(less);
         // Many equal elements would make the same part again.
@@ -52,7 +52,7 @@ fn is_sorted<T: Copy>(values: &[T], pace: &mut Pace<'_>, compare: &impl Fn(&T, &
 }
 
 /// Elements from which a pivot is chosen.
-const SAMPLE: usize = 129;
+const SAMPLE: usize = 65;
 
 /// Returns the median of a random sample.
 fn pivot_of<T: Copy>(values: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> T {
@@ -60,9 +60,11 @@ fn pivot_of<T: Copy>(values: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> T {
     let mut state = values.len() as u64;
     let mut sample = [(); SAMPLE].map(|()| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        values[(u128::from(state) * values.len() as u128 >> 64) as usize]
+        values[((u128::from(state) * values.len() as u128) >> 64) as usize]
     });
-    *sample.select_nth_unstable_by(SAMPLE / 2, compare).1
+    // The same code as for short parts.
+    sample.sort_unstable_by(compare);
+    sample[SAMPLE / 2]
 }
 
 /// Moves the elements that belong to the left there; returns their number.

@@ -14,7 +14,7 @@ use super::types::{Chosen, element_of, is_text, list_as};
 use super::{list_function, order};
 use crate::choose::fits;
 use crate::function::Function;
-use crate::kernel::Work;
+use crate::kernel::{Lease, Work};
 use crate::room::scratch;
 use crate::rows::{Strings, parts_of};
 
@@ -80,28 +80,27 @@ fn one_of(word: &str, first: &str, second: &str) -> Result<bool> {
     Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE))
 }
 
-/// Calls `then` with the indices of some elements in order; equal elements keep their order.
-fn in_order<O>(
-    keys: &Keys,
-    range: Range<usize>,
-    direction: Direction,
-    work: &dyn Work,
-    then: impl FnOnce(&mut dyn Iterator<Item = u32>) -> O,
-) -> Result<O> {
-    match_keys!(keys, typed => ordered(typed, keys, range, direction, work, then))
+/// The indices of some elements in order.
+struct Ordered {
+    places: Vec<u32>,
+    /// Their memory, if it is much.
+    _lease: Option<Lease>,
 }
 
-fn ordered<K: Typed, O>(
+/// Sorts some elements; equal elements keep their order.
+fn in_order(keys: &Keys, range: Range<usize>, direction: Direction, work: &dyn Work) -> Result<Ordered> {
+    match_keys!(keys, typed => ordered(typed, keys, range, direction, work))
+}
+
+fn ordered<K: Typed>(
     typed: &K,
     keys: &Keys,
     range: Range<usize>,
     direction: Direction,
     work: &dyn Work,
-    then: impl FnOnce(&mut dyn Iterator<Item = u32>) -> O,
-) -> Result<O> {
-    let _lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + size_of::<u32>()), work)?;
-    let mut nulls = Vec::new();
-    let mut valid: Vec<(K::Key<'_>, u32)> = Vec::with_capacity(range.len());
+) -> Result<Ordered> {
+    let lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + size_of::<u32>()), work)?;
+    let (mut nulls, mut valid) = (Vec::new(), Vec::with_capacity(range.len()));
     for part in parts_of(range) {
         work.check()?;
         for place in part {
@@ -111,15 +110,22 @@ fn ordered<K: Typed, O>(
             }
         }
     }
-    order::sort(&mut valid, work, |(a, at), (b, other)| {
-        let order = a.cmp(b);
-        let order = if direction.is_descending { order.reverse() } else { order };
-        if order == Ordering::Equal { at.cmp(other) } else { order }
-    })?;
+    sort_pairs::<K>(&mut valid, direction.is_descending, work)?;
     let valid = valid.into_iter().map(|(_, place)| place);
-    Ok(match direction.nulls_first {
-        true => then(&mut nulls.into_iter().chain(valid)),
-        false => then(&mut valid.chain(nulls)),
+    let places = match direction.nulls_first {
+        true => nulls.into_iter().chain(valid).collect(),
+        false => valid.chain(nulls).collect(),
+    };
+    Ok(Ordered { places, _lease: lease })
+}
+
+/// Sorts keys and their places, by place where keys are equal.
+#[inline(never)]
+fn sort_pairs<K: Typed>(pairs: &mut [(K::Key<'_>, u32)], is_descending: bool, work: &dyn Work) -> Result<()> {
+    order::sort(pairs, work, |(a, at), (b, other)| {
+        let order = a.cmp(b);
+        let order = if is_descending { order.reverse() } else { order };
+        if order == Ordering::Equal { at.cmp(other) } else { order }
     })
 }
 
@@ -136,7 +142,8 @@ fn at_fraction(keys: &Keys, range: Range<usize>, fraction: f64, work: &dyn Work)
     if valid == 0 {
         return Ok(None);
     }
-    in_order(keys, range, ascending, work, |places| places.nth(place).map(|at| at as usize))
+    let places = in_order(keys, range, ascending, work)?.places;
+    Ok(places.get(place).map(|&at| at as usize))
 }
 
 /// The element at a fraction of the way through the sorted list.
@@ -157,10 +164,15 @@ pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
     Some(Ok(strict(vec![list_as(list, &element), SqlType::Double], element, compute)))
 }
 
-/// Sorts pairs of index and payload by the indices' keys, which differ.
-pub(super) fn of_places<T: Copy>(keys: &Keys, mut places: Vec<(usize, T)>, work: &dyn Work) -> Result<Vec<(usize, T)>> {
-    match_keys!(keys, typed => order::sort(&mut places, work, |(a, _), (b, _)| typed.key(*a).cmp(&typed.key(*b))))?;
-    Ok(places)
+/// Sorts pairs of index and payload by the indices' keys.
+pub(super) fn of_places<T: Copy>(keys: &Keys, places: &[(usize, T)], work: &dyn Work) -> Result<Vec<(usize, T)>> {
+    fn order_of<K: Typed>(typed: &K, places: impl Iterator<Item = usize>, work: &dyn Work) -> Result<Vec<u32>> {
+        let mut pairs: Vec<(K::Key<'_>, u32)> = places.zip(0..).map(|(at, place)| (typed.key(at), place)).collect();
+        sort_pairs::<K>(&mut pairs, false, work)?;
+        Ok(pairs.into_iter().map(|(_, place)| place).collect())
+    }
+    let order = match_keys!(keys, typed => order_of(typed, places.iter().map(|(at, _)| *at), work))?;
+    Ok(order.into_iter().map(|place| places[place as usize]).collect())
 }
 
 /// Returns the types of a list and of the words after it.
@@ -184,11 +196,10 @@ fn sorted(arguments: &[ArgumentType<'_>], given: Option<bool>) -> Chosen {
         call.picked(&[&lists.elements], |row, out| {
             let direction = directions.in_row(row, given.is_none())?;
             let range = lists.range(row);
-            in_order(&keys, range.clone(), direction, call.work, |places| {
-                out.reserve(range.len())?;
-                places.for_each(|at| out.push(at as usize));
-                Ok(())
-            })?
+            let ordered = in_order(&keys, range.clone(), direction, call.work)?;
+            out.reserve(range.len())?;
+            ordered.places.iter().for_each(|&at| out.push(at as usize));
+            Ok(())
         })
     };
     let form = strict(types, SqlType::list_of(element), compute).never_null();
@@ -212,9 +223,9 @@ fn grade_up(arguments: &[ArgumentType<'_>]) -> Chosen {
         call.made::<i64, _>(|row, out| {
             let (range, direction) = (lists.range(row), directions.in_row(row, true)?);
             let position = |place: u32| (place as usize - range.start + 1) as i64;
-            in_order(&keys, range.clone(), direction, call.work, |places| {
-                places.for_each(|at| out.push(position(at)));
-            })
+            let ordered = in_order(&keys, range.clone(), direction, call.work)?;
+            ordered.places.iter().for_each(|&at| out.push(position(at)));
+            Ok(())
         })
     };
     Some(Ok(strict(types, SqlType::list_of(SqlType::BigInt), compute).never_null()))

@@ -164,6 +164,11 @@ impl<'w> Writer<'w> {
         self.room.grow(&mut self.bytes, bytes)
     }
 
+    /// Makes room for what may be long: growing by and by would move it several times.
+    pub(crate) fn expect(&mut self, bytes: usize) -> Result<()> {
+        if bytes > SMALL_BYTES { self.reserve(bytes) } else { Ok(()) }
+    }
+
     /// Counts the steps of a long loop within a row; fails if the statement should stop, or if there was no memory for
     /// what was written.
     #[inline]
@@ -191,6 +196,7 @@ impl<'w> Writer<'w> {
     /// Calls `write` with the pieces of a text, which are cut between characters.
     #[inline]
     pub(crate) fn by_pieces(&mut self, text: &str, mut write: impl FnMut(&str, &mut Self)) -> Result<()> {
+        self.expect(text.len())?;
         for piece in text_pieces(text) {
             write(piece, self);
             self.go(piece.len())?;

@@ -50,6 +50,7 @@ const SIGMA: char = 'Σ';
 
 fn lower(text: &str, out: &mut Writer<'_>) -> Result<()> {
     if !text.is_ascii() && text.contains(SIGMA) {
+        out.expect(text.len())?;
         // A blank ends a word.
         return text.split_inclusive(' ').try_for_each(|word| {
             out.push_str(&word.to_lowercase());

@@ -79,6 +79,7 @@ fn reversed(text: &str, out: &mut Writer<'_>) -> Result<()> {
         out.row_mut().reverse();
         return Ok(());
     }
+    out.expect(text.len())?;
     out.push_all(text.chars().rev())
 }
 

@@ -60,6 +60,7 @@ impl FromStr for Normal {
 }
 
 fn normalized(text: &str, form: Normal, out: &mut Writer<'_>) -> Result<()> {
+    out.expect(text.len())?;
     match form {
         _ if text.is_ascii() => {
             out.push_str(text);
@@ -90,6 +91,7 @@ fn is_normal(text: &str, pace: &mut Pace<'_>) -> Result<bool> {
 
 /// Removes accents. ASCII stays as it is, whatever surrounds it.
 fn without_accents(text: &str, out: &mut Writer<'_>) -> Result<()> {
+    out.expect(text.len())?;
     for run in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
         let run = str::from_utf8(run).expect("texts are cut between characters");
         match run.is_ascii() {
