@@ -51,7 +51,7 @@ FUNCTIONS: dict[str, tuple[str, str, int]] = {
     "hash": ("hash(t)", TEXT, 900),
     "hex": ("length(hex(t))", TEXT, 300),
     "unhex": ("octet_length(unhex(t))", DIGITS, 300),
-    "to_base64": ("length(to_base64(t::BLOB))", DIGITS, 500),
+    "to_base64": ("length(to_base64(encode(t)))", DIGITS, 500),
     "from_base64": ("octet_length(from_base64(t))", DIGITS, 500),
     "url_encode": ("length(url_encode(t))", TEXT, 200),
     "normalize": ("length(normalize(t, 'NFD'))", UMLAUTS, 100),

@@ -102,14 +102,11 @@ fn of_algorithm() -> Form {
     })
 }
 
-/// Bytes between two checks for cancellation: 5 ms of the slowest digest.
-const CHECK_BYTES: usize = 1 << 20;
-
 fn digest_of<D: Digest>(bytes: &[u8], out: &Writer<'_>) -> Result<Output<D>> {
-    let mut digest = D::new();
-    for piece in bytes.chunks(CHECK_BYTES) {
+    let (mut digest, mut pace) = (D::new(), out.pace());
+    for piece in byte_pieces(bytes) {
         digest.update(piece);
-        out.check()?;
+        pace.go(piece.len())?;
     }
     Ok(digest.finalize())
 }

@@ -281,7 +281,7 @@ impl Format for Vec<Item> {
             if let Some(moment) = moment {
                 item.write(moment, is_zoned, out);
             }
-            out.go(STEPS_OF_FIELD)?;
+            out.go(item.steps())?;
         }
         Ok(())
     }
@@ -291,6 +291,14 @@ impl Format for Vec<Item> {
 pub(super) const STEPS_OF_FIELD: usize = 16;
 
 impl Item {
+    /// What parsing and writing it counts for.
+    fn steps(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Field(_) => STEPS_OF_FIELD,
+        }
+    }
+
     fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) {
         match self {
             Self::Text(text) => out.push_str(text),

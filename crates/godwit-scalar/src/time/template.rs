@@ -272,7 +272,7 @@ impl Format for Pattern {
         let Some(moment) = moment else { return Ok(()) };
         parse(pattern).try_for_each(|part| {
             part.write(moment, is_zoned, out);
-            out.go(STEPS_OF_FIELD)
+            out.go(if let Part::Text(text) = &part { text.len() } else { STEPS_OF_FIELD })
         })
     }
 }
