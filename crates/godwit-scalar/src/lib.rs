@@ -29,6 +29,8 @@ mod pattern;
 mod room;
 mod rows;
 mod shared;
+#[cfg(test)]
+mod stopping;
 mod structure;
 #[cfg(test)]
 mod testing;

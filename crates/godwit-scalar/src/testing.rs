@@ -11,7 +11,7 @@ use crate::kernel::Bounded;
 
 /// Parses an argument as SQL writes it: `'text'`, a number, `NULL`, `TRUE`, or `TYPE 'text'` as in `DATE '2024-02-29'`,
 /// `INTEGER[] '[1, 2]'`.
-fn literal(text: &str) -> (Value, SqlType) {
+pub(crate) fn literal(text: &str) -> (Value, SqlType) {
     if text == "NULL" {
         return (Value::Null, SqlType::Unknown);
     }

@@ -313,7 +313,7 @@ fn nested(from: &SqlType, to: &SqlType) -> Option<Cast> {
 /// Returns, for each field of the struct `to`, the position in `from` of the field that it is cast from: the one with the
 /// same name, ignoring case; `None` if there isn't one, and the field becomes NULL. Between `ROW(…)`, whose fields have no
 /// names of their own, and a struct, fields are matched by position. `None` as a whole if nothing matches.
-pub(crate) fn field_sources(from: &[StructField], to: &[StructField]) -> Option<Vec<Option<usize>>> {
+pub fn field_sources(from: &[StructField], to: &[StructField]) -> Option<Vec<Option<usize>>> {
     let sources: Vec<Option<usize>> = to.iter().map(|field| position_of(&field.name, from)).collect();
     if sources.iter().any(Option::is_some) {
         return Some(sources);

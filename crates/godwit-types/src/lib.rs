@@ -45,7 +45,7 @@ mod value;
 mod tests;
 
 pub use arithmetic::{Arithmetic, ArithmeticTypes, arithmetic_type};
-pub use cast::{Cast, Context, cast_kind};
+pub use cast::{Cast, Context, cast_kind, field_sources};
 pub use compare::{compare_floats, compare_values, sql_compare, sql_equals};
 pub use convert::cast_value;
 pub use interval::IntervalUnit;
@@ -55,8 +55,8 @@ pub use sql_type::{EnumType, SqlType, StructField};
 pub use text::intervals::parse as parse_interval;
 pub use text::times::{iso_moment, write_offset_minutes};
 pub use text::{
-    format_value, is_json, needs_quotes, parse_value, special_in_string, write_escaped, write_hex, write_integer,
-    write_json_escaped, write_json_string, write_part, write_quoted, write_value,
+    format_value, is_json, is_json_while, needs_quotes, parse_value, special_in_string, write_escaped, write_hex,
+    write_integer, write_json_escaped, write_json_string, write_part, write_quoted, write_value,
 };
 pub use time_tz::TimeTz;
 pub use time_zone::TimeZone;

@@ -2,7 +2,7 @@
 //!
 //! Between numbers they are free where the proven range fits the new type. Checks are done by kernels, one comparison
 //! per value; TRY_CAST turns values that fail them into NULL. Text is read and written by `godwit-types`. Nested values
-//! are cast row by row, and written as texts part by part.
+//! are cast by the kernels of their parts, and written as texts part by part.
 
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ use godwit_vector::{ColumnType, Native, PhysicalType, StrColumn, ValueRange, Vec
 use super::checked::Checked;
 use super::labels;
 use super::nested_casts::{self, Counted};
+use super::part_casts::{NestedCast, PartCast};
 use super::rows::RowFunction;
 use super::types::{exact_limit, is_held_as_text};
 use super::values::text_at;
@@ -56,7 +57,7 @@ pub(super) fn compile(
     match (from, to) {
         _ if from == to => Ok(argument),
         // Numbers in strings have no kernels.
-        (SqlType::UHugeInt, other) | (other, SqlType::UHugeInt) if is_number(other) => cast.by_rows(argument, work),
+        (SqlType::UHugeInt, other) | (other, SqlType::UHugeInt) if is_number(other) => cast.by_rows(argument),
         _ if is_number(from) && is_number(to) => cast.number(argument),
         (SqlType::Date, _) if to.is_timestamp() => cast.midnight(argument),
         _ if from.is_timestamp() && to.is_timestamp() => cast.timestamp(argument),
@@ -71,9 +72,10 @@ pub(super) fn compile(
         (SqlType::Varchar, SqlType::Enum(definition)) => labels::of_text(argument, to, definition, lenient),
         (SqlType::Varchar, _) => cast.read(argument, work),
         // The text of a bit string isn't that of the number that it stands for.
-        (SqlType::Bit, _) => cast.by_rows(argument, work),
+        (SqlType::Bit, _) => cast.by_rows(argument),
         _ if is_held_as_text(from) => cast.read(argument, work),
-        _ => cast.by_rows(argument, work),
+        _ if from.is_nested() && to.is_nested() => cast.nested(argument, work),
+        _ => cast.by_rows(argument),
     }
 }
 
@@ -272,31 +274,35 @@ impl Cast<'_> {
         })
     }
 
-    fn by_rows(&self, argument: Expression, work: &Arc<dyn Work>) -> Result<Expression> {
+    fn by_rows(&self, argument: Expression) -> Result<Expression> {
+        let nullable = argument.output().nullable || self.lenient;
+        self.row_function().call(vec![(argument, self.from.clone())], nullable)
+    }
+
+    /// Casts nested values by the kernels of their parts; row by row, if there are none for keys that may become equal.
+    fn nested(&self, argument: Expression, work: &Arc<dyn Work>) -> Result<Expression> {
+        let output = column_type(self.to, argument.output().nullable || self.lenient)?;
+        let by_rows = Counted::new(self.row_function().kernel(vec![self.from.clone()]), self.from, self.to, work);
+        Ok(match PartCast::new(self.from, self.to, work)? {
+            Some(parts) => {
+                Expression::strict(NestedCast::new(self.from, parts, by_rows, work)?, vec![argument], output)
+            }
+            None => Expression::strict(by_rows, vec![argument], output),
+        })
+    }
+
+    fn row_function(&self) -> RowFunction<impl Fn(&[Value]) -> Result<Value> + Send + Sync + use<>> {
         let (from, to, lenient) = (self.from.clone(), self.to.clone(), self.lenient);
-        let nullable = argument.output().nullable || lenient;
-        let function = RowFunction {
+        RowFunction {
             ty: to.clone(),
             is_strict: true,
             can_fail: !lenient,
             is_volatile: false,
-            compute: {
-                let from = from.clone();
-                move |values: &[Value]| match cast_value(&values[0], &from, &to) {
-                    Err(_) if lenient => Ok(Value::Null),
-                    cast => cast,
-                }
+            compute: move |values: &[Value]| match cast_value(&values[0], &from, &to) {
+                Err(_) if lenient => Ok(Value::Null),
+                cast => cast,
             },
-        };
-        if !from.is_nested() {
-            return function.call(vec![(argument, from)], nullable);
         }
-        let output = column_type(self.to, nullable)?;
-        Ok(Expression::strict(
-            Counted::new(function.kernel(vec![from]), self.from, self.to, work),
-            vec![argument],
-            output,
-        ))
     }
 }
 

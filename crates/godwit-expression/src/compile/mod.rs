@@ -29,6 +29,7 @@ mod lambdas;
 mod locals;
 mod logic;
 mod nested_casts;
+mod part_casts;
 mod reduce;
 mod rows;
 mod times;

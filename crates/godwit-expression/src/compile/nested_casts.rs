@@ -1,7 +1,8 @@
 //! Casts of nested values, within the memory limit.
 //!
-//! Texts are written part by part by `godwit-scalar`. Other casts convert rows to values and back ([`super::rows`]): a
-//! value takes many times the memory of an element, which is reserved while they are computed.
+//! Texts are written part by part by `godwit-scalar`. Casts between nested types have kernels ([`super::part_casts`]).
+//! Other casts convert rows to values and back ([`super::rows`]): a value takes many times the memory of an element, which
+//! is reserved while they are computed.
 
 use std::iter::Sum;
 use std::sync::Arc;

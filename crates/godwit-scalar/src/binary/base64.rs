@@ -14,7 +14,7 @@ const LINE_BYTES: usize = LINE_CHARS / 4 * 3;
 /// Writes four characters for every three bytes, padded with `=`.
 pub(super) fn write(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
     out.reserve(bytes.len().div_ceil(3).saturating_mul(4))?;
-    bytes.chunks(LINE_BYTES).for_each(|line| write_line(line, STANDARD, out));
+    bytes.chunks(LINE_BYTES).try_for_each(|line| write_line(line, STANDARD, out))?;
     let missing = (3 - bytes.len() % 3) % 3;
     out.push_bytes(&b"=="[..missing]);
     Ok(())
@@ -27,7 +27,7 @@ pub(super) fn write_lines(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
         if at > 0 {
             out.push('\n');
         }
-        write_line(line, STANDARD, out);
+        write_line(line, STANDARD, out)?;
     }
     let missing = (3 - bytes.len() % 3) % 3;
     out.push_bytes(&b"=="[..missing]);
@@ -37,11 +37,10 @@ pub(super) fn write_lines(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
 /// Like [`write`], with `-` and `_`, and without padding.
 pub(super) fn write_for_url(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
     out.reserve(bytes.len().div_ceil(3).saturating_mul(4))?;
-    bytes.chunks(LINE_BYTES).for_each(|line| write_line(line, URL, out));
-    Ok(())
+    bytes.chunks(LINE_BYTES).try_for_each(|line| write_line(line, URL, out))
 }
 
-fn write_line(line: &[u8], alphabet: &[u8; 64], out: &mut Writer<'_>) {
+fn write_line(line: &[u8], alphabet: &[u8; 64], out: &mut Writer<'_>) -> Result<()> {
     let mut written = [0; LINE_CHARS];
     let (threes, rest) = line.as_chunks::<3>();
     let char_at = |bits: u32, shift: u32| alphabet[(bits >> shift & 63) as usize];
@@ -55,6 +54,7 @@ fn write_line(line: &[u8], alphabet: &[u8; 64], out: &mut Writer<'_>) {
         [a, b] => out.push_bytes(&[12, 6, 0].map(|shift| char_at(u32::from_be_bytes([0, 0, a, b]) << 2, shift))),
         _ => {}
     }
+    out.go(line.len())
 }
 
 /// Marks characters that encode nothing in the table of all characters.
@@ -83,6 +83,7 @@ pub(super) fn read(text: &str, out: &mut Writer<'_>) -> Result<()> {
         }
         let bits = u32::from(a) << 18 | u32::from(b) << 12 | u32::from(c) << 6 | u32::from(d);
         out.push_bytes(&bits.to_be_bytes()[1..]);
+        out.go(1)?;
         read += 4;
     }
     read_rest(text, read, out)
@@ -105,6 +106,7 @@ fn read_rest(text: &str, start: usize, out: &mut Writer<'_>) -> Result<()> {
             out.push_bytes(&bits.to_be_bytes()[1..]);
             (bits, count) = (0, 0);
         }
+        out.go(1)?;
     }
     match (count, padding) {
         (0, 0) => {}

@@ -78,8 +78,10 @@ fn of_two(operator: &'static str, apply: fn(bool, bool) -> bool) -> Form {
                 .with_hint("bitstring(bits, length) puts zeros before them"));
         }
         let pairs = left.bytes().zip(right.bytes());
-        pairs.for_each(|(left, right)| out.push_str(digit(apply(left == b'1', right == b'1'))));
-        Ok(())
+        pairs.map(|(left, right)| digit(apply(left == b'1', right == b'1'))).try_for_each(|digit| {
+            out.push_str(digit);
+            out.go(1)
+        })
     });
     form.with_types([SqlType::Bit, SqlType::Bit], SqlType::Bit)
 }

@@ -16,7 +16,7 @@ use super::hex;
 use crate::function::{Category, Form, Function, function};
 use crate::kernel::{Kernel, Work};
 use crate::list::types::settled_as_text;
-use crate::rows::{Blob, Text, Writer, scalar, text};
+use crate::rows::{Blob, Pace, Text, Writer, byte_pieces, scalar_checked, text};
 
 pub(super) fn functions() -> Vec<Function> {
     let digest = of_algorithm();
@@ -100,14 +100,11 @@ fn of_algorithm() -> Form {
     })
 }
 
-/// Bytes between two checks for cancellation: 5 ms of the slowest digest.
-const CHECK_BYTES: usize = 1 << 20;
-
 fn digest_of<D: Digest>(bytes: &[u8], out: &Writer<'_>) -> Result<Output<D>> {
-    let mut digest = D::new();
-    for piece in bytes.chunks(CHECK_BYTES) {
+    let (mut digest, mut pace) = (D::new(), out.pace());
+    for piece in byte_pieces(bytes) {
         digest.update(piece);
-        out.check()?;
+        pace.go(piece.len())?;
     }
     Ok(digest.finalize())
 }
@@ -119,7 +116,15 @@ fn push_digest<D: Digest>(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
 }
 
 fn checksum() -> Function {
-    let form = scalar::<(Blob,), i64, _>(|(bytes,)| i64::from(crc32(bytes)));
+    let form = scalar_checked::<(Blob,), i64, _>(|(bytes,), work| {
+        let (mut crc, mut pace) = (u32::MAX, Pace::new(work));
+        for piece in byte_pieces(bytes) {
+            crc = crc32(crc, piece);
+            pace.go(piece.len())?;
+        }
+        Ok(i64::from(!crc))
+    })
+    .total();
     function(Category::Binary, &["crc32"], "The CRC-32 checksum of the bytes")
         .example("crc32('123456789')", "3421780262")
         .form(form.clone().with_types([SqlType::Varchar], SqlType::BigInt))
@@ -157,16 +162,17 @@ static CRC_TABLES: [[u32; 256]; SLICES] = {
     tables
 };
 
-fn crc32(bytes: &[u8]) -> u32 {
+/// Returns the checksum's register after some more bytes.
+fn crc32(before: u32, bytes: &[u8]) -> u32 {
     let (slices, rest) = bytes.as_chunks::<SLICES>();
-    let mut crc = u32::MAX;
+    let mut crc = before;
     for slice in slices {
         let word = u64::from_le_bytes(*slice) ^ u64::from(crc);
         let added = |at: usize| CRC_TABLES[SLICES - 1 - at][(word >> (8 * at) & 255) as usize];
         crc = (0..SLICES).fold(0, |crc, at| crc ^ added(at));
     }
     let last = |crc: u32, byte: &u8| crc >> 8 ^ CRC_TABLES[0][usize::from(crc as u8 ^ byte)];
-    !rest.iter().fold(crc, last)
+    rest.iter().fold(crc, last)
 }
 
 /// Any number of arguments of any type, at least one.
@@ -226,7 +232,7 @@ mod tests {
                 crc ^= u32::from(*byte);
                 (0..8).for_each(|_| crc = if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 });
             }
-            assert_eq!(super::crc32(&bytes), !crc);
+            assert_eq!(super::crc32(u32::MAX, &bytes), crc);
         }
     }
 

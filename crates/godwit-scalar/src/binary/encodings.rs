@@ -112,6 +112,7 @@ fn escape(bytes: &[u8], out: &mut Writer<'_>) -> Result<()> {
             }
             byte => out.push_bytes(&[byte]),
         }
+        out.go(1)?;
     }
     Ok(())
 }
@@ -132,6 +133,7 @@ fn unescape(text: &str, out: &mut Writer<'_>) -> Result<()> {
             }
         };
         out.push_bytes(&[byte]);
+        out.go(at + length)?;
         rest = &rest[at + length..];
     }
     out.push_bytes(rest);

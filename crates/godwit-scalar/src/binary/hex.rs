@@ -19,6 +19,7 @@ pub(super) fn write(bytes: &[u8], digits: &[u8; 16], out: &mut Writer<'_>) -> Re
             *pair = [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]];
         }
         out.push_bytes(&written[..2 * block.len()]);
+        out.go(block.len())?;
     }
     Ok(())
 }
@@ -38,7 +39,7 @@ pub(super) fn read(digits: &str, out: &mut Writer<'_>) -> Result<()> {
     }
     (alone..bytes.len()).step_by(2).try_for_each(|at| {
         out.push_bytes(&[read(at)? << 4 | read(at + 1)?]);
-        Ok(())
+        out.go(1)
     })
 }
 
@@ -51,6 +52,7 @@ pub(super) fn read_spaced(digits: &str, out: &mut Writer<'_>) -> Result<()> {
             None => high = Some(value),
             Some(high) => out.push_bytes(&[high << 4 | value]),
         }
+        out.go(1)?;
     }
     match high {
         None => Ok(()),

@@ -23,6 +23,7 @@ fn encode(text: &str, out: &mut Writer<'_>) -> Result<()> {
     let mut rest = text.as_bytes();
     while let Some(at) = rest.iter().position(|byte| !is_kept(byte)) {
         out.reserve(at + 3)?;
+        out.go(at + 1)?;
         out.push_bytes(&rest[..at]);
         let byte = rest[at];
         out.push_bytes(&[b'%', hex::UPPER[usize::from(byte >> 4)], hex::UPPER[usize::from(byte & 15)]]);
@@ -37,6 +38,7 @@ fn decode(text: &str, out: &mut Writer<'_>) -> Result<()> {
     let mut rest = text.as_bytes();
     while let Some(at) = memchr::memchr(b'%', rest) {
         out.push_bytes(&rest[..at]);
+        out.go(at + 1)?;
         let byte = match rest[at + 1..] {
             [high, low, ..] => hex::value(high).zip(hex::value(low)).map(|(high, low)| high << 4 | low),
             _ => None,

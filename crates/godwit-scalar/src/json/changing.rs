@@ -5,22 +5,20 @@ use std::collections::{HashMap, HashSet};
 use godwit_common::Result;
 use godwit_types::SqlType;
 
-use super::node::{Kind, Node, check_depth, string_length};
+use super::node::{Kind, Node, STEPS_OF_VALUE, check_depth, string_length};
 use super::of_documents;
 use crate::function::{Category, Form, Function, function};
 use crate::rows::{Json, Text, Writer, text};
 
 pub(super) fn functions() -> Vec<Function> {
     let json = |names, description| function(Category::Json, names, description);
-    let [compact_json, compact_text] = changed(SqlType::Json, |node, out| {
-        write_compact(node.text(), out);
-        Ok(())
-    });
+    let [compact_json, compact_text] = changed(SqlType::Json, |node, out| write_compact(node.text(), out));
     let [pretty_json, pretty_text] = changed(SqlType::Varchar, |node, out| write_pretty(node.text(), out));
     let [stripped_json, stripped_text] = changed(SqlType::Json, |node, out| write_without_nulls(node, 0, out));
     let [merged_json, merged_text] = of_documents(2, |source| {
         text::<(Text, Text), Json, _>(move |(target, patch), out| {
-            write_merged(Some(source.node(target)?), source.node(patch)?, 0, out)
+            let mut pace = out.pace();
+            write_merged(Some(source.node(target, &mut pace)?), source.node(patch, &mut pace)?, 0, out)
         })
     });
     vec![
@@ -46,20 +44,22 @@ pub(super) fn functions() -> Vec<Function> {
 /// Forms that rewrite a value.
 fn changed(result: SqlType, write: fn(Node<'_>, &mut Writer<'_>) -> Result<()>) -> [Form; 2] {
     of_documents(1, |source| {
-        let form = text::<(Text,), Text, _>(move |(text,), out| write(source.node(text)?, out));
+        let form = text::<(Text,), Text, _>(move |(text,), out| write(source.node(text, &mut out.pace())?, out));
         form.with_types([SqlType::Varchar], result.clone())
     })
 }
 
 /// Writes a value without blanks.
-fn write_compact(text: &str, out: &mut Writer<'_>) {
+fn write_compact(text: &str, out: &mut Writer<'_>) -> Result<()> {
     let mut rest = text;
     while let Some(end) = rest.bytes().position(|byte| byte == b'"' || byte.is_ascii_whitespace()) {
         let length = if rest.as_bytes()[end] == b'"' { string_length(&rest.as_bytes()[end..]) } else { 0 };
         out.push_str(&rest[..end + length]);
         rest = rest[end + length..].trim_ascii_start();
+        out.go(end + length)?;
     }
     out.push_str(rest);
+    Ok(())
 }
 
 /// Spaces per level.
@@ -107,12 +107,14 @@ fn write_pretty(text: &str, out: &mut Writer<'_>) -> Result<()> {
             byte => out.push_bytes(&[byte]),
         }
         at += 1;
+        out.go(1)?;
     }
     Ok(())
 }
 
 fn write_without_nulls(node: Node<'_>, depth: usize, out: &mut Writer<'_>) -> Result<()> {
     check_depth(depth)?;
+    out.go(STEPS_OF_VALUE)?;
     match node.kind() {
         Kind::Object => {
             out.push('{');
@@ -141,11 +143,11 @@ fn write_without_nulls(node: Node<'_>, depth: usize, out: &mut Writer<'_>) -> Re
 fn write_merged(target: Option<Node<'_>>, patch: Node<'_>, depth: usize, out: &mut Writer<'_>) -> Result<()> {
     check_depth(depth)?;
     if patch.kind() != Kind::Object {
-        write_compact(patch.text(), out);
-        return Ok(());
+        return write_compact(patch.text(), out);
     }
     let mut changes = HashMap::new();
     for (key, value) in patch.members() {
+        out.go(STEPS_OF_VALUE)?;
         changes.entry(key.string()?).or_insert(value);
     }
     let mut known = HashSet::new();
@@ -167,7 +169,7 @@ fn write_merged(target: Option<Node<'_>>, patch: Node<'_>, depth: usize, out: &m
             }
             None => {
                 write_key(key, out);
-                write_compact(value.text(), out);
+                write_compact(value.text(), out)?;
             }
         }
         known.insert(name);

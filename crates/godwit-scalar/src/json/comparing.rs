@@ -4,24 +4,25 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use godwit_common::Result;
-use godwit_types::write_json_string;
+use godwit_types::{is_json_while, write_json_string};
 
-use super::node::{Kind, Node, check_depth};
+use super::node::{Kind, Node, STEPS_OF_VALUE, check_depth};
 use super::of_documents;
 use crate::function::{Category, Function, function};
-use crate::kernel::Work;
-use crate::rows::{Json, Text, scalar, scalar_checked, text};
+use crate::rows::{Json, Pace, Text, scalar, scalar_checked, text};
 
 pub(super) fn functions() -> Vec<Function> {
     let json = |names, description| function(Category::Json, names, description);
     let [contains_json, contains_text] = of_documents(2, |source| {
         scalar_checked::<(Text, Text), bool, _>(move |(text, part), work| {
-            contains(source.node(text)?, source.node(part)?, 0, work)
+            let mut pace = Pace::new(work);
+            contains(source.node(text, &mut pace)?, source.node(part, &mut pace)?, 0, &mut pace)
         })
     });
     let [structure_json, structure_text] = of_documents(1, |source| {
         text::<(Text,), Json, _>(move |(text,), out| {
-            let shape = shape_of(source.node(text)?, 0, &|| out.check())?;
+            let mut pace = out.pace();
+            let shape = shape_of(source.node(text, &mut pace)?, 0, &mut pace)?;
             let mut written = String::new();
             write_shape(if shape == Shape::Object(Vec::new()) { &Shape::Json } else { &shape }, &mut written);
             out.push_str(&written);
@@ -31,7 +32,7 @@ pub(super) fn functions() -> Vec<Function> {
     vec![
         json(&["json_valid"], "Whether the text is JSON")
             .example("json_valid('{\"a\": 1}')", "true")
-            .form(scalar::<(Text,), bool, _>(|(text,)| godwit_types::is_json(text)))
+            .form(scalar_checked::<(Text,), bool, _>(|(text,), work| is_json_while(text, || work.check())).total())
             .form(scalar::<(Json,), bool, _>(|(_,)| true)),
         json(&["json_contains"], "Whether the value, or one within it, has all parts of the other")
             .example("json_contains('{\"a\": [1, 2]}', '{\"a\": [2]}')", "true")
@@ -55,14 +56,14 @@ pub(super) fn number_type(text: &str) -> &'static str {
     }
 }
 
-fn contains(node: Node<'_>, part: Node<'_>, depth: usize, work: &dyn Work) -> Result<bool> {
+fn contains(node: Node<'_>, part: Node<'_>, depth: usize, pace: &mut Pace<'_>) -> Result<bool> {
     check_depth(depth)?;
-    work.check()?;
-    if has_parts(node, part, depth, work)? {
+    pace.go(STEPS_OF_VALUE)?;
+    if has_parts(node, part, depth, pace)? {
         return Ok(true);
     }
     for inner in node.elements().chain(node.members().map(|(_, value)| value)) {
-        if contains(inner, part, depth + 1, work)? {
+        if contains(inner, part, depth + 1, pace)? {
             return Ok(true);
         }
     }
@@ -70,8 +71,9 @@ fn contains(node: Node<'_>, part: Node<'_>, depth: usize, work: &dyn Work) -> Re
 }
 
 /// True if the value itself has all parts of the other.
-fn has_parts(node: Node<'_>, part: Node<'_>, depth: usize, work: &dyn Work) -> Result<bool> {
+fn has_parts(node: Node<'_>, part: Node<'_>, depth: usize, pace: &mut Pace<'_>) -> Result<bool> {
     check_depth(depth)?;
+    pace.go(STEPS_OF_VALUE)?;
     if node.kind() != part.kind() {
         return Ok(false);
     }
@@ -80,10 +82,9 @@ fn has_parts(node: Node<'_>, part: Node<'_>, depth: usize, work: &dyn Work) -> R
         Kind::String => Ok(node.string()? == part.string()?),
         Kind::Array => {
             for wanted in part.elements() {
-                work.check()?;
                 let mut is_there = false;
                 for element in node.elements() {
-                    is_there = has_parts(element, wanted, depth + 1, work)?;
+                    is_there = has_parts(element, wanted, depth + 1, pace)?;
                     if is_there {
                         break;
                     }
@@ -96,9 +97,8 @@ fn has_parts(node: Node<'_>, part: Node<'_>, depth: usize, work: &dyn Work) -> R
         }
         Kind::Object => {
             for (key, wanted) in part.members() {
-                work.check()?;
-                match node.member(&key.string()?)? {
-                    Some(value) if has_parts(value, wanted, depth + 1, work)? => {}
+                match node.member(&key.string()?, pace)? {
+                    Some(value) if has_parts(value, wanted, depth + 1, pace)? => {}
                     _ => return Ok(false),
                 }
             }
@@ -122,9 +122,9 @@ enum Shape {
     Json,
 }
 
-fn shape_of(node: Node<'_>, depth: usize, check: &dyn Fn() -> Result<()>) -> Result<Shape> {
+fn shape_of(node: Node<'_>, depth: usize, pace: &mut Pace<'_>) -> Result<Shape> {
     check_depth(depth)?;
-    check()?;
+    pace.go(STEPS_OF_VALUE)?;
     Ok(match node.kind() {
         Kind::Null => Shape::Null,
         Kind::Boolean => Shape::Boolean,
@@ -135,7 +135,7 @@ fn shape_of(node: Node<'_>, depth: usize, check: &dyn Fn() -> Result<()>) -> Res
         },
         Kind::String => Shape::Varchar,
         Kind::Array => {
-            let shapes = node.elements().map(|element| shape_of(element, depth + 1, check));
+            let shapes = node.elements().map(|element| shape_of(element, depth + 1, pace));
             let merged = shapes.reduce(|all, shape| Ok(merged(all?, shape?))).unwrap_or(Ok(Shape::Null))?;
             Shape::Array(Box::new(merged))
         }
@@ -143,7 +143,7 @@ fn shape_of(node: Node<'_>, depth: usize, check: &dyn Fn() -> Result<()>) -> Res
             let mut members: Vec<(String, Shape)> = Vec::new();
             let mut places = HashMap::new();
             for (key, value) in node.members() {
-                let (key, shape) = (key.string()?.into_owned(), shape_of(value, depth + 1, check)?);
+                let (key, shape) = (key.string()?.into_owned(), shape_of(value, depth + 1, pace)?);
                 let place = *places.entry(key.clone()).or_insert(members.len());
                 match members.get_mut(place) {
                     // A key that occurs twice has the type of both values.

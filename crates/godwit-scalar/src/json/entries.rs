@@ -10,13 +10,13 @@ use godwit_types::write_json_string;
 use super::node::{Kind, Node, check_depth};
 use super::{Source, extracting, of_documents};
 use crate::function::{Category, Function, function};
-use crate::rows::{ListWriter, Text, texts};
+use crate::rows::{ListWriter, Pace, Text, texts};
 
 pub(super) fn functions() -> Vec<Function> {
     let json = |names, description| function(Category::Json, names, description);
     let forms = |is_deep: bool| {
         of_documents(1, move |source: Source| {
-            texts::<(Text,), _>(move |(text,), out| write_entries(source.node(text)?, is_deep, out))
+            texts::<(Text,), _>(move |(text,), out| write_entries(source.node(text, &mut out.pace())?, is_deep, out))
         })
     };
     let [each_of_json, each_of_text] = forms(false);
@@ -92,7 +92,7 @@ impl Entries<'_, '_> {
         self.next_id += 1;
         match self.is_deep {
             true => self.parts_of(node, id)?,
-            false => self.next_id += values_in(node, self.depth)?,
+            false => self.next_id += values_in(node, self.depth, &mut self.out.pace())?,
         }
         self.path.truncate(outer);
         Ok(())
@@ -116,14 +116,15 @@ impl Entries<'_, '_> {
 }
 
 /// Returns the number of values and keys inside a value.
-fn values_in(node: Node<'_>, depth: usize) -> Result<u64> {
+fn values_in(node: Node<'_>, depth: usize, pace: &mut Pace<'_>) -> Result<u64> {
     check_depth(depth)?;
+    pace.go(node.text().len())?;
     let mut count = 0;
     for element in node.elements() {
-        count += 1 + values_in(element, depth + 1)?;
+        count += 1 + values_in(element, depth + 1, pace)?;
     }
     for (_, value) in node.members() {
-        count += 2 + values_in(value, depth + 1)?;
+        count += 2 + values_in(value, depth + 1, pace)?;
     }
     Ok(count)
 }

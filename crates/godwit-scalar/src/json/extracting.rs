@@ -13,14 +13,19 @@ use super::{Source, of_documents};
 use crate::choose::fits;
 use crate::function::{Category, Form, Function, function};
 use crate::list::types::bad_argument;
-use crate::rows::{ListWriter, Text, Writer, scalar, text, texts};
+use crate::rows::{ListWriter, Pace, Text, Writer, scalar_checked, text, texts};
 
 pub(super) fn functions() -> Vec<Function> {
     let json = |names, description| function(Category::Json, names, description);
-    let [length_of_json, length_of_text] =
-        of_documents(1, |source| scalar::<(Text,), i32, _>(move |(text,)| source.node(text).map(length)));
-    let [keys_of_json, keys_of_text] =
-        of_documents(1, |source| texts::<(Text,), _>(move |(text,), out| write_keys(source.node(text)?, out)));
+    let [length_of_json, length_of_text] = of_documents(1, |source| {
+        scalar_checked::<(Text,), i32, _>(move |(text,), work| {
+            let mut pace = Pace::new(work);
+            length(source.node(text, &mut pace)?, &mut pace)
+        })
+    });
+    let [keys_of_json, keys_of_text] = of_documents(1, |source| {
+        texts::<(Text,), _>(move |(text,), out| write_keys(source.node(text, &mut out.pace())?, out))
+    });
     vec![
         json(
             &["json_extract", "json_extract_path", "->"],
@@ -52,11 +57,13 @@ pub(super) fn functions() -> Vec<Function> {
                 at(
                     arguments,
                     |source, path| {
-                        scalar::<(Text,), bool, _>(move |(text,)| leads_somewhere(&path, source.node(text)?))
+                        scalar_checked::<(Text,), bool, _>(move |(text,), work| {
+                            leads_somewhere(&path, source, text, &mut Pace::new(work))
+                        })
                     },
                     |source| {
-                        scalar::<(Text, Text), bool, _>(move |(text, path)| {
-                            leads_somewhere(&Path::parse(path)?, source.node(text)?)
+                        scalar_checked::<(Text, Text), bool, _>(move |(text, path), work| {
+                            leads_somewhere(&Path::parse(path)?, source, text, &mut Pace::new(work))
                         })
                     },
                 )
@@ -69,13 +76,13 @@ pub(super) fn functions() -> Vec<Function> {
                 at(
                     arguments,
                     |source, path| {
-                        scalar::<(Text,), i32, _>(move |(text,)| {
-                            Ok(singular(&path)?.find(source.node(text)?)?.map(length))
+                        scalar_checked::<(Text,), i32, _>(move |(text,), work| {
+                            length_at(&path, source, text, &mut Pace::new(work))
                         })
                     },
                     |source| {
-                        scalar::<(Text, Text), i32, _>(move |(text, path)| {
-                            Ok(singular(&Path::parse(path)?)?.find(source.node(text)?)?.map(length))
+                        scalar_checked::<(Text, Text), i32, _>(move |(text, path), work| {
+                            length_at(&Path::parse(path)?, source, text, &mut Pace::new(work))
                         })
                     },
                 )
@@ -89,13 +96,13 @@ pub(super) fn functions() -> Vec<Function> {
                     arguments,
                     |source, path| {
                         texts::<(Text,), _>(move |(text,), out| {
-                            let found = singular(&path)?.find(source.node(text)?)?;
+                            let found = node_at(singular(&path)?, source, text, &mut out.pace())?;
                             found.map(|node| write_keys(node, out)).transpose()
                         })
                     },
                     |source| {
                         texts::<(Text, Text), _>(move |(text, path), out| {
-                            let found = singular(&Path::parse(path)?)?.find(source.node(text)?)?;
+                            let found = node_at(singular(&Path::parse(path)?)?, source, text, &mut out.pace())?;
                             found.map(|node| write_keys(node, out)).transpose()
                         })
                     },
@@ -161,13 +168,22 @@ fn write_keys(node: Node<'_>, out: &mut ListWriter<'_>) -> Result<()> {
     node.members().try_for_each(|(key, _)| out.push(&key.string()?))
 }
 
-fn length(node: Node<'_>) -> i32 {
-    i32::try_from(node.elements().count()).expect("a text has at most a billion elements")
+fn length(node: Node<'_>, pace: &mut Pace<'_>) -> Result<i32> {
+    Ok(i32::try_from(node.element_count(pace)?).expect("a text has at most a billion elements"))
 }
 
-fn leads_somewhere(path: &Path, node: Node<'_>) -> Result<bool> {
+fn length_at(path: &Path, source: Source, text: &str, pace: &mut Pace<'_>) -> Result<Option<i32>> {
+    let found = node_at(singular(path)?, source, text, pace)?;
+    found.map(|node| length(node, pace)).transpose()
+}
+
+fn node_at<'t>(path: &Path, source: Source, text: &'t str, pace: &mut Pace<'_>) -> Result<Option<Node<'t>>> {
+    path.find(source.node(text, pace)?, pace)
+}
+
+fn leads_somewhere(path: &Path, source: Source, text: &str, pace: &mut Pace<'_>) -> Result<bool> {
     let mut found = false;
-    path.find_all(node, &mut |_| {
+    path.find_all(source.node(text, pace)?, pace, &mut |_| {
         found = true;
         Ok(())
     })?;
@@ -261,7 +277,9 @@ fn texts_at(
         let (form, result) = match selection {
             Selection::Constant(path) if path.is_plural() => {
                 let form = texts::<(Text,), _>(move |(text,), out| {
-                    path.find_all(source.node(text)?, &mut |node| out.write(|out| write(node, out)))
+                    let mut pace = out.pace();
+                    let node = source.node(text, &mut pace)?;
+                    path.find_all(node, &mut pace, &mut |node| out.write(|out| write(node, out)))
                 });
                 (form, SqlType::list_of(result.clone()))
             }
@@ -271,8 +289,9 @@ fn texts_at(
             }
             Selection::List(paths) => {
                 let form = texts::<(Text,), _>(move |(text,), out| {
-                    let node = source.node(text)?;
-                    paths.iter().try_for_each(|path| match path.find(node)? {
+                    let mut pace = out.pace();
+                    let node = source.node(text, &mut pace)?;
+                    paths.iter().try_for_each(|path| match path.find(node, &mut pace)? {
                         Some(found) => out.write(|out| write(found, out)),
                         None => out.push_null(),
                     })
@@ -297,7 +316,7 @@ fn texts_at(
 }
 
 fn found_at(path: &Path, source: Source, text: &str, write: Write, out: &mut Writer<'_>) -> Result<Option<()>> {
-    match path.find(source.node(text)?)? {
+    match node_at(path, source, text, &mut out.pace())? {
         Some(node) => write(node, out),
         None => Ok(None),
     }

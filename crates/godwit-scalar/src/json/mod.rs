@@ -24,10 +24,11 @@ mod path;
 mod transforming;
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_types::{SqlType, is_json};
+use godwit_types::{SqlType, is_json_while};
 
 use self::node::Node;
 use crate::function::{Form, Function};
+use crate::rows::Pace;
 
 pub(crate) fn functions() -> Vec<Function> {
     [
@@ -51,9 +52,9 @@ enum Source {
 }
 
 impl Source {
-    fn node(self, text: &str) -> Result<Node<'_>> {
+    fn node<'t>(self, text: &'t str, pace: &mut Pace<'_>) -> Result<Node<'t>> {
         match self {
-            Self::Text if !is_json(text) => Err(not_json(text)),
+            Self::Text if !is_json_while(text, || pace.check())? => Err(not_json(text)),
             Self::Json | Self::Text => Ok(Node::new(text)),
         }
     }

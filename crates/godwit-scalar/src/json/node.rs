@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::special_in_string;
 
+use crate::rows::Pace;
+
 /// A value: a part of a valid JSON text, without surrounding blanks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Node<'t> {
@@ -24,6 +26,9 @@ pub(super) enum Kind {
 
 /// Maximum nesting for functions that visit all parts of a value.
 pub(super) const DEPTH_MAX: usize = 1_000;
+
+/// What looking at a value counts for, in steps of a [`Pace`].
+pub(super) const STEPS_OF_VALUE: usize = 16;
 
 /// Fails if a value is nested too deeply.
 pub(super) fn check_depth(depth: usize) -> Result<()> {
@@ -61,6 +66,16 @@ impl<'t> Node<'t> {
         Parts { text: inside, at: 0 }.map(|(_, element)| element)
     }
 
+    /// Returns the number of elements of an array.
+    pub(super) fn element_count(self, pace: &mut Pace<'_>) -> Result<usize> {
+        let mut count = 0;
+        for element in self.elements() {
+            pace.go(element.text.len())?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
     /// Returns the members of an object, with their keys as written; none for other values.
     pub(super) fn members(self) -> impl Iterator<Item = (Node<'t>, Node<'t>)> {
         let inside = if self.kind() == Kind::Object { &self.text[1..] } else { "}" };
@@ -68,8 +83,9 @@ impl<'t> Node<'t> {
     }
 
     /// Returns the value of a key.
-    pub(super) fn member(self, key: &str) -> Result<Option<Node<'t>>> {
+    pub(super) fn member(self, key: &str, pace: &mut Pace<'_>) -> Result<Option<Node<'t>>> {
         for (written, value) in self.members() {
+            pace.go(written.text.len() + value.text.len())?;
             if written.is_string(key)? {
                 return Ok(Some(value));
             }
@@ -224,18 +240,20 @@ pub(super) fn string_length(text: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Bounded;
 
     #[test]
     fn parts_are_found() {
         let node = Node::new(r#" { "a" : [1, {"x": "]}"}, "\"]"], "b":2 , "c\u00e9": null } "#);
         assert_eq!(node.kind(), Kind::Object);
+        let work = Bounded::new(0);
         let keys: Vec<_> = node.members().map(|(key, _)| key.string().unwrap().into_owned()).collect();
         assert_eq!(keys, ["a", "b", "cé"]);
-        let array = node.member("a").unwrap().unwrap();
+        let array = node.member("a", &mut Pace::new(&work)).unwrap().unwrap();
         let elements: Vec<_> = array.elements().map(Node::text).collect();
         assert_eq!(elements, ["1", r#"{"x": "]}"}"#, r#""\"]""#]);
-        assert_eq!(node.member("cé").unwrap().unwrap().kind(), Kind::Null);
-        assert_eq!(node.member("x").unwrap(), None);
+        assert_eq!(node.member("cé", &mut Pace::new(&work)).unwrap().unwrap().kind(), Kind::Null);
+        assert_eq!(node.member("x", &mut Pace::new(&work)).unwrap(), None);
         assert_eq!(Node::new("[ ]").elements().count() + Node::new("{}").members().count(), 0);
         assert_eq!(Node::new("1").elements().count() + Node::new("[1]").members().count(), 0);
     }

@@ -13,7 +13,8 @@
 
 use godwit_common::{Error, Result, SqlState};
 
-use super::node::{Kind, Node};
+use super::node::{Kind, Node, STEPS_OF_VALUE};
+use crate::rows::Pace;
 
 /// A path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,10 +69,10 @@ impl Path {
     }
 
     /// Returns the value that the path leads to: the first if it leads to several.
-    pub(super) fn find<'t>(&self, node: Node<'t>) -> Result<Option<Node<'t>>> {
+    pub(super) fn find<'t>(&self, node: Node<'t>, pace: &mut Pace<'_>) -> Result<Option<Node<'t>>> {
         if self.is_plural() {
             let mut first = None;
-            self.find_all(node, &mut |node| {
+            self.find_all(node, pace, &mut |node| {
                 first.get_or_insert(node);
                 Ok(())
             })?;
@@ -79,7 +80,7 @@ impl Path {
         }
         let mut node = node;
         for step in &self.steps {
-            match one(step, node)? {
+            match one(step, node, pace)? {
                 Some(next) => node = next,
                 None => return Ok(None),
             }
@@ -88,30 +89,41 @@ impl Path {
     }
 
     /// Calls `found` for all values that the path leads to.
-    pub(super) fn find_all<'t>(&self, node: Node<'t>, found: &mut impl FnMut(Node<'t>) -> Result<()>) -> Result<()> {
-        find_all(&self.steps, node, found)
+    pub(super) fn find_all<'t>(
+        &self,
+        node: Node<'t>,
+        pace: &mut Pace<'_>,
+        found: &mut impl FnMut(Node<'t>) -> Result<()>,
+    ) -> Result<()> {
+        find_all(&self.steps, node, pace, found)
     }
 }
 
-fn find_all<'t>(steps: &[Step], node: Node<'t>, found: &mut impl FnMut(Node<'t>) -> Result<()>) -> Result<()> {
+fn find_all<'t>(
+    steps: &[Step],
+    node: Node<'t>,
+    pace: &mut Pace<'_>,
+    found: &mut impl FnMut(Node<'t>) -> Result<()>,
+) -> Result<()> {
+    pace.go(STEPS_OF_VALUE)?;
     let Some((step, rest)) = steps.split_first() else { return found(node) };
     match step {
-        Step::AllMembers => node.members().try_for_each(|(_, value)| find_all(rest, value, found)),
-        Step::AllElements => node.elements().try_for_each(|value| find_all(rest, value, found)),
-        Step::AllParts => parts(node).try_for_each(|value| find_all(rest, value, found)),
+        Step::AllMembers => node.members().try_for_each(|(_, value)| find_all(rest, value, pace, found)),
+        Step::AllElements => node.elements().try_for_each(|value| find_all(rest, value, pace, found)),
+        Step::AllParts => parts(node).try_for_each(|value| find_all(rest, value, pace, found)),
         Step::Anywhere => {
             // Without recursion: values may be nested deeply.
             let mut open = vec![node];
             while let Some(node) = open.pop() {
-                find_all(rest, node, found)?;
+                find_all(rest, node, pace, found)?;
                 let first_inside = open.len();
                 open.extend(parts(node));
                 open[first_inside..].reverse();
             }
             Ok(())
         }
-        Step::Key(_) | Step::Element(_) | Step::KeyOrElement(_) => match one(step, node)? {
-            Some(next) => find_all(rest, next, found),
+        Step::Key(_) | Step::Element(_) | Step::KeyOrElement(_) => match one(step, node, pace)? {
+            Some(next) => find_all(rest, next, pace, found),
             None => Ok(()),
         },
     }
@@ -123,27 +135,34 @@ fn parts<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
 }
 
 /// Follows a step that leads to one value at most.
-fn one<'t>(step: &Step, node: Node<'t>) -> Result<Option<Node<'t>>> {
+fn one<'t>(step: &Step, node: Node<'t>, pace: &mut Pace<'_>) -> Result<Option<Node<'t>>> {
     Ok(match step {
-        Step::Key(key) => node.member(key)?,
-        Step::Element(at) => element(node, *at),
+        Step::Key(key) => node.member(key, pace)?,
+        Step::Element(at) => element(node, *at, pace)?,
         Step::KeyOrElement(key) => match node.kind() {
-            Kind::Array => key.parse().ok().and_then(|at| element(node, at)),
-            _ => node.member(key)?,
+            Kind::Array => match key.parse() {
+                Ok(at) => element(node, at, pace)?,
+                Err(_) => None,
+            },
+            _ => node.member(key, pace)?,
         },
         Step::AllMembers | Step::AllElements | Step::AllParts | Step::Anywhere => unreachable!("it leads to several"),
     })
 }
 
-fn element(node: Node<'_>, at: i64) -> Option<Node<'_>> {
+fn element<'t>(node: Node<'t>, at: i64, pace: &mut Pace<'_>) -> Result<Option<Node<'t>>> {
     let at = match usize::try_from(at) {
-        Ok(at) => at,
-        Err(_) => {
-            let from_end = usize::try_from(at.unsigned_abs()).ok()?;
-            node.elements().count().checked_sub(from_end)?
-        }
+        Ok(at) => Some(at),
+        Err(_) => node.element_count(pace)?.checked_sub(usize::try_from(at.unsigned_abs()).unwrap_or(usize::MAX)),
     };
-    node.elements().nth(at)
+    let Some(at) = at else { return Ok(None) };
+    for (place, element) in node.elements().enumerate() {
+        if place == at {
+            return Ok(Some(element));
+        }
+        pace.go(element.text().len())?;
+    }
+    Ok(None)
 }
 
 /// Maximum number of steps in a path with `$`: following them recurses once per step.
@@ -236,16 +255,18 @@ fn wrong_path(path: &str, at: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Bounded;
 
     fn found(text: &str, path: &str) -> Vec<String> {
         let mut all = Vec::new();
         let path = Path::parse(path).unwrap();
-        path.find_all(Node::new(text), &mut |node| {
+        let work = Bounded::new(0);
+        path.find_all(Node::new(text), &mut Pace::new(&work), &mut |node| {
             all.push(node.text().to_owned());
             Ok(())
         })
         .unwrap();
-        let first = path.find(Node::new(text)).unwrap().map(|node| node.text().to_owned());
+        let first = path.find(Node::new(text), &mut Pace::new(&work)).unwrap().map(|node| node.text().to_owned());
         if !path.is_plural() {
             assert_eq!(first, all.first().cloned(), "{text} {path:?}");
         }

@@ -11,9 +11,11 @@ use godwit_vector::sql::vector_of_values;
 use super::node::{Kind, Node};
 use super::{Source, shown};
 use crate::function::{Category, Function, function};
+use crate::kernel::Bounded;
 use crate::list::call::{Call, lenient};
 use crate::list::types::{Chosen, bad_argument, settled_as_text};
 use crate::room::Room;
+use crate::rows::Pace;
 
 /// Memory for a value besides its text, in bytes: in the tree, in a vector's buffers, and its offset there.
 const VALUE_BYTES: usize = 2 * size_of::<Value>() + 8;
@@ -47,7 +49,8 @@ fn transformed(arguments: &[ArgumentType<'_>], is_strict: bool) -> Chosen {
     let ty = match (structure.ty, structure.value) {
         (ty, Some(Value::Null)) if ty.is_nested() => Ok(ty.clone()),
         (SqlType::Varchar | SqlType::Json | SqlType::Unknown, Some(Value::Text(text))) => {
-            Source::Text.node(text).and_then(|node| type_of(node, 0))
+            let node = Source::Text.node(text, &mut Pace::new(&Bounded::new(0)));
+            node.and_then(|node| type_of(node, 0))
         }
         (SqlType::Varchar | SqlType::Json | SqlType::Unknown, _) => {
             return Some(Err(bad_argument(1, "the structure has to be a constant")));
@@ -131,7 +134,7 @@ fn transform(call: &Call<'_>, source: Source, is_strict: bool) -> Result<Vector>
     for row in 0..call.rows {
         values.push(match call.is_null(0, row) {
             true => reading.null(call.result)?,
-            false => reading.value(source.node(texts.text(row))?, call.result)?,
+            false => reading.value(source.node(texts.text(row), &mut Pace::new(call.work))?, call.result)?,
         });
     }
     vector_of_values(&values, call.result)

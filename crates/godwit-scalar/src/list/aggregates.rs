@@ -253,7 +253,7 @@ fn histograms(call: &Call<'_>) -> Result<Vector> {
             if counts.is_empty() {
                 nulls.push(row);
             }
-            let order = sort::of_places(&keys, counts);
+            let order = sort::of_places(&keys, &counts, call.work)?;
             places.extend(order.iter().map(|&(at, _)| at as u32));
             numbers.extend(order.iter().map(|&(_, count)| count));
         }

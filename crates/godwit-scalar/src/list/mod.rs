@@ -24,6 +24,7 @@ pub(crate) mod keys;
 pub(crate) mod lists;
 mod measure;
 mod numbers;
+mod order;
 mod part;
 pub(crate) mod picks;
 pub(crate) mod search;

@@ -1,17 +1,22 @@
 //! Statistics of a list's elements: sums, means, moments. NULLs don't count; without values, they give NULL.
 
+use std::ops::Range;
+
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::ArgumentType;
 use godwit_types::SqlType;
 use godwit_vector::kernels::compensated::CompensatedSum;
-use godwit_vector::{Flat, Vector, match_integer_type};
+use godwit_vector::{Flat, Native, Vector, match_integer_type};
 
 use super::call::{Call, strict};
-use super::list_function;
 use super::lists::Lists;
 use super::types::{Chosen, element_of, list_as};
+use super::{list_function, order};
 use crate::choose::fits;
 use crate::function::Function;
+use crate::kernel::Work;
+use crate::room::Room;
+use crate::rows::{Pace, parts_of};
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -72,7 +77,7 @@ pub(super) fn sum(arguments: &[ArgumentType<'_>]) -> Chosen {
     let compute = |call: &Call<'_>| {
         let lists = call.lists(0)?;
         let vector = lists.vector()?;
-        let sums = |row: usize| exact_sum(&vector, lists.range(row), call.result);
+        let sums = |row: usize| exact_sum(&vector, lists.range(row), call);
         match call.result {
             SqlType::BigInt => call.fixed::<i64, _>(|row| {
                 let sum = sums(row)?.map(i64::try_from).transpose();
@@ -92,23 +97,28 @@ fn out_of_range(ty: &SqlType) -> Error {
 const DECIMAL_LIMIT: u128 = 10_u128.pow(SqlType::DECIMAL_PRECISION_MAX as u32);
 
 #[allow(clippy::unnecessary_cast, reason = "one of the types is i128 already")]
-fn exact_sum(vector: &Vector, range: std::ops::Range<usize>, ty: &SqlType) -> Result<Option<i128>> {
+fn exact_sum(vector: &Vector, range: Range<usize>, call: &Call<'_>) -> Result<Option<i128>> {
     let flat = vector.to_flat();
-    let mut valid = range.filter(|&at| vector.is_valid(at)).peekable();
-    if valid.peek().is_none() {
-        return Ok(None);
-    }
-    let sum = match_integer_type!(flat.physical(), T => {
+    let (mut sum, mut has_values) = (Some(0_i128), false);
+    let mut pace = Pace::new(call.work);
+    match_integer_type!(flat.physical(), T => {
         let values = flat.values::<T>();
-        valid.try_fold(0_i128, |sum, at| sum.checked_add(values[at] as i128))
+        for part in parts_of(range) {
+            pace.go(part.len())?;
+            for at in part.filter(|&at| vector.is_valid(at)) {
+                sum = sum.and_then(|sum| sum.checked_add(values[at] as i128));
+                has_values = true;
+            }
+        }
     });
-    let is_decimal = ty.is_decimal();
+    let is_decimal = call.result.is_decimal();
     let sum = sum.filter(|sum| !is_decimal || sum.unsigned_abs() < DECIMAL_LIMIT);
-    sum.map(Some).ok_or_else(|| out_of_range(ty))
+    let sum = sum.ok_or_else(|| out_of_range(call.result))?;
+    Ok(has_values.then_some(sum))
 }
 
 /// A statistic of all values of a list, of which there is at least one.
-type Moment = fn(&mut [f64]) -> Option<f64>;
+type Moment = fn(&mut [f64], &dyn Work) -> Result<Option<f64>>;
 
 pub(super) fn moment(arguments: &[ArgumentType<'_>], moment: Moment) -> Chosen {
     let [list] = arguments else { return None };
@@ -118,95 +128,146 @@ pub(super) fn moment(arguments: &[ArgumentType<'_>], moment: Moment) -> Chosen {
         let vector = lists.vector()?;
         let flat = vector.to_flat();
         let values = flat.values::<f64>();
-        let mut valid = Vec::new();
-        call.fixed::<f64, _>(|row| {
-            valid.clear();
-            valid.extend(lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| values[at]));
-            if valid.is_empty() { None } else { moment(&mut valid) }
+        let mut valid = Valid::new(&vector, values, call);
+        call.fixed::<f64, Result<Option<f64>>>(|row| {
+            let valid = valid.of(lists.range(row))?;
+            if valid.is_empty() { Ok(None) } else { moment(valid, call.work) }
         })
     };
     let types = vec![list_as(list, &SqlType::Double)];
     Some(Ok(strict(types, SqlType::Double, compute).total()))
 }
 
-pub(super) fn sum_of_floats(values: &mut [f64]) -> Option<f64> {
-    Some(values.iter().sum())
+/// The values of rows that aren't NULL, one row at a time.
+struct Valid<'c, T> {
+    vector: &'c Vector,
+    values: &'c [T],
+    /// Those of the row.
+    kept: Vec<T>,
+    room: Room<'c>,
+    work: &'c dyn Work,
 }
 
-pub(super) fn mean(values: &mut [f64]) -> Option<f64> {
-    Some(values.iter().sum::<f64>() / values.len() as f64)
+impl<'c, T: Native> Valid<'c, T> {
+    fn new(vector: &'c Vector, values: &'c [T], call: &Call<'c>) -> Self {
+        Self { vector, values, kept: Vec::new(), room: Room::new(1, call.work), work: call.work }
+    }
+
+    fn of(&mut self, range: Range<usize>) -> Result<&mut [T]> {
+        self.kept.clear();
+        self.room.grow(&mut self.kept, range.len())?;
+        let mut pace = Pace::new(self.work);
+        for part in parts_of(range) {
+            pace.go(part.len())?;
+            self.kept.extend(part.filter(|&at| self.vector.is_valid(at)).map(|at| self.values[at]));
+        }
+        Ok(&mut self.kept)
+    }
 }
 
-pub(super) fn compensated_sum(values: &mut [f64]) -> Option<f64> {
-    Some(values.iter().fold(CompensatedSum::default(), |sum, value| sum.with(*value)).total())
+/// Adds up what each value counts for.
+fn sum_by(values: &[f64], work: &dyn Work, term: impl Fn(f64) -> f64) -> Result<f64> {
+    // Sums of floats begin with −0.
+    let (mut sum, mut pace) = (-0.0, Pace::new(work));
+    for part in parts_of(0..values.len()) {
+        pace.go(part.len())?;
+        sum = values[part].iter().fold(sum, |sum, &value| sum + term(value));
+    }
+    Ok(sum)
 }
 
-pub(super) fn compensated_mean(values: &mut [f64]) -> Option<f64> {
-    compensated_sum(values).map(|sum| sum / values.len() as f64)
+pub(super) fn sum_of_floats(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    sum_by(values, work, |value| value).map(Some)
 }
 
-pub(super) fn product(values: &mut [f64]) -> Option<f64> {
-    Some(values.iter().product())
+pub(super) fn mean(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    Ok(Some(sum_by(values, work, |value| value)? / values.len() as f64))
+}
+
+pub(super) fn compensated_sum(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    let (mut sum, mut pace) = (CompensatedSum::default(), Pace::new(work));
+    for part in parts_of(0..values.len()) {
+        pace.go(part.len())?;
+        sum = values[part].iter().fold(sum, |sum, &value| sum.with(value));
+    }
+    Ok(Some(sum.total()))
+}
+
+pub(super) fn compensated_mean(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    Ok(compensated_sum(values, work)?.map(|sum| sum / values.len() as f64))
+}
+
+pub(super) fn product(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    let (mut product, mut pace) = (1.0, Pace::new(work));
+    for value in values.iter() {
+        product *= value;
+        pace.go(1)?;
+    }
+    Ok(Some(product))
 }
 
 /// Returns the mean of a power of the deviations from the mean.
-fn central(values: &[f64], power: i32) -> f64 {
+fn central(values: &[f64], power: i32, work: &dyn Work) -> Result<f64> {
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    values.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / count
+    let mean = sum_by(values, work, |value| value)? / count;
+    Ok(sum_by(values, work, |value| (value - mean).powi(power))? / count)
 }
 
-pub(super) fn variance_of_all(values: &mut [f64]) -> Option<f64> {
-    Some(central(values, 2))
+pub(super) fn variance_of_all(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    central(values, 2, work).map(Some)
 }
 
-pub(super) fn variance(values: &mut [f64]) -> Option<f64> {
+pub(super) fn variance(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
     let count = values.len() as f64;
-    (count > 1.0).then(|| central(values, 2) * count / (count - 1.0))
+    Ok(if count > 1.0 { Some(central(values, 2, work)? * count / (count - 1.0)) } else { None })
 }
 
-pub(super) fn deviation_of_all(values: &mut [f64]) -> Option<f64> {
-    variance_of_all(values).map(f64::sqrt)
+pub(super) fn deviation_of_all(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    Ok(variance_of_all(values, work)?.map(f64::sqrt))
 }
 
-pub(super) fn deviation(values: &mut [f64]) -> Option<f64> {
-    variance(values).map(f64::sqrt)
+pub(super) fn deviation(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    Ok(variance(values, work)?.map(f64::sqrt))
 }
 
-pub(super) fn error_of_mean(values: &mut [f64]) -> Option<f64> {
-    Some((central(values, 2) / values.len() as f64).sqrt())
+pub(super) fn error_of_mean(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    Ok(Some((central(values, 2, work)? / values.len() as f64).sqrt()))
 }
 
-pub(super) fn skewness(values: &mut [f64]) -> Option<f64> {
+pub(super) fn skewness(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
     let count = values.len() as f64;
-    let spread = central(values, 2);
+    let spread = central(values, 2, work)?;
     if count <= 2.0 || spread == 0.0 {
-        return None;
+        return Ok(None);
     }
-    Some((count * (count - 1.0)).sqrt() / (count - 2.0) * central(values, 3) / spread.powf(1.5))
+    Ok(Some((count * (count - 1.0)).sqrt() / (count - 2.0) * central(values, 3, work)? / spread.powf(1.5)))
 }
 
-pub(super) fn kurtosis_of_all(values: &mut [f64]) -> Option<f64> {
-    let spread = central(values, 2);
-    (spread != 0.0).then(|| central(values, 4) / (spread * spread) - 3.0)
+pub(super) fn kurtosis_of_all(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    let spread = central(values, 2, work)?;
+    Ok(if spread == 0.0 { None } else { Some(central(values, 4, work)? / (spread * spread) - 3.0) })
 }
 
-pub(super) fn kurtosis(values: &mut [f64]) -> Option<f64> {
+pub(super) fn kurtosis(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
     let count = values.len() as f64;
-    let of_all = kurtosis_of_all(values).filter(|_| count > 3.0)?;
-    Some((count - 1.0) * ((count + 1.0) * of_all + 6.0) / ((count - 2.0) * (count - 3.0)))
+    let of_all = kurtosis_of_all(values, work)?.filter(|_| count > 3.0);
+    Ok(of_all.map(|of_all| (count - 1.0) * ((count + 1.0) * of_all + 6.0) / ((count - 2.0) * (count - 3.0))))
 }
 
-fn middle(values: &mut [f64]) -> Option<f64> {
-    values.sort_unstable_by(|a, b| godwit_types::compare_floats(*a, *b));
+fn sort(values: &mut [f64], work: &dyn Work) -> Result<()> {
+    order::sort(values, work, |a, b| godwit_types::compare_floats(*a, *b))
+}
+
+fn middle(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    sort(values, work)?;
     let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-    Some(if low == high { low } else { low + (high - low) / 2.0 })
+    Ok(Some(if low == high { low } else { low + (high - low) / 2.0 }))
 }
 
-pub(super) fn median_distance(values: &mut [f64]) -> Option<f64> {
-    let median = middle(values)?;
+pub(super) fn median_distance(values: &mut [f64], work: &dyn Work) -> Result<Option<f64>> {
+    let Some(median) = middle(values, work)? else { return Ok(None) };
     values.iter_mut().for_each(|value| *value = (*value - median).abs());
-    middle(values)
+    middle(values, work)
 }
 
 /// The fractions of a quantile: a number, or a list of them.
@@ -275,19 +336,22 @@ pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
         let (lists, fractions) = (call.lists(0)?, Fractions::of(call, 1)?);
         let vector = lists.vector()?;
         let flat = vector.to_flat();
-        let values = flat.values::<f64>();
-        let sorted = |row: usize| {
-            let mut sorted: Vec<f64> =
-                lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| values[at]).collect();
-            sorted.sort_unstable_by(|a, b| godwit_types::compare_floats(*a, *b));
-            sorted
-        };
+        let mut valid = Valid::new(&vector, flat.values::<f64>(), call);
         if *call.result == SqlType::Double {
-            return call.fixed::<f64, Result<Option<f64>>>(|row| Ok(between(&sorted(row), fractions.in_row(row)?[0])));
+            return call.fixed::<f64, Result<Option<f64>>>(|row| {
+                let sorted = valid.of(lists.range(row))?;
+                sort(sorted, call.work)?;
+                Ok(between(sorted, fractions.in_row(row)?[0]))
+            });
         }
         call.made::<f64, Result<Option<()>>>(|row, out| {
-            let (fractions, sorted) = (fractions.in_row(row)?, sorted(row));
-            fractions.iter().filter_map(|fraction| between(&sorted, *fraction)).for_each(|value| out.push(value));
+            let sorted = valid.of(lists.range(row))?;
+            sort(sorted, call.work)?;
+            fractions
+                .in_row(row)?
+                .iter()
+                .filter_map(|fraction| between(sorted, *fraction))
+                .for_each(|value| out.push(value));
             Ok((!sorted.is_empty()).then_some(()))
         })
     };
@@ -314,13 +378,12 @@ pub(super) fn median(arguments: &[ArgumentType<'_>]) -> Chosen {
             return call.element(&lists.elements, |row| super::sort::middle(&keys, lists.range(row), call.work));
         }
         let Flat::I64(ticks) = &flat else { unreachable!("timestamps are 64 bits wide") };
-        let mut valid = Vec::new();
-        call.fixed::<i64, _>(|row| {
-            valid.clear();
-            valid.extend(lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| ticks[at]));
-            valid.sort_unstable();
-            let (low, high) = (valid.get(valid.len().checked_sub(1)? / 2)?, valid[valid.len() / 2]);
-            Some(i64::midpoint(*low, high))
+        let mut valid = Valid::new(&vector, ticks, call);
+        call.fixed::<i64, Result<Option<i64>>>(|row| {
+            let valid = valid.of(lists.range(row))?;
+            order::sort(valid, call.work, i64::cmp)?;
+            let low = valid.len().checked_sub(1).map(|last| valid[last / 2]);
+            Ok(low.map(|low| i64::midpoint(low, valid[valid.len() / 2])))
         })
     };
     Some(Ok(strict(vec![list_as(list, &result)], result, compute).total()))

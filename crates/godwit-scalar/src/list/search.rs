@@ -15,7 +15,7 @@ use super::keys::{Keys, Typed, match_keys};
 use super::types::{Chosen, element_with, is_bigint, list_as};
 use super::{list_function, within_lists};
 use crate::function::Function;
-use crate::rows::Values;
+use crate::rows::{Pace, Values, parts_of};
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -84,6 +84,18 @@ impl Search {
         match_keys!(self.elements, self.values, elements, values => self.find_typed(elements, values, within, row))
     }
 
+    /// The same, among any number of elements.
+    fn find_paced(&self, within: Range<usize>, row: usize, pace: &mut Pace<'_>) -> Result<Option<usize>> {
+        for part in parts_of(within) {
+            let found = self.find(part.clone(), row);
+            pace.go(found.unwrap_or(part.end) - part.start)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
     #[inline]
     fn find_typed<K: Typed>(&self, elements: &K, values: &K, mut within: Range<usize>, row: usize) -> Option<usize> {
         let Some(value) = self.values.place(row) else { return within.find(|&at| !self.elements.is_valid(at)) };
@@ -107,7 +119,8 @@ pub(crate) fn contains(arguments: &[ArgumentType<'_>]) -> Chosen {
     let compute = |call: &Call<'_>| {
         let lists = call.lists(0)?;
         let search = Search::new(call, &lists.elements, 1)?;
-        call.fixed::<bool, _>(|row| search.find(lists.range(row), row).is_some())
+        let mut pace = Pace::new(call.work);
+        call.fixed::<bool, _>(|row| Ok(search.find_paced(lists.range(row), row, &mut pace)?.is_some()))
     };
     Some(Ok(strict(types, result, compute).total().never_null()))
 }
@@ -122,14 +135,15 @@ fn position(arguments: &[ArgumentType<'_>]) -> Chosen {
         let lists = call.lists(0)?;
         let search = Search::new(call, &lists.elements, 1)?;
         let starts = (call.arguments.len() == 3).then(|| call.integers(2));
-        call.fixed::<i32, _>(|row| {
+        let mut pace = Pace::new(call.work);
+        call.fixed::<i32, Result<Option<i32>>>(|row| {
             if !lists.is_valid(row) || starts.is_some() && call.is_null(2, row) {
-                return None;
+                return Ok(None);
             }
             let range = lists.range(row);
             let start = starts.as_ref().map_or(0, |starts| skipped(starts.get(row), range.len()));
-            let at = search.find(range.start + start..range.end, row)?;
-            i32::try_from(at - range.start + 1).ok()
+            let at = search.find_paced(range.start + start..range.end, row, &mut pace)?;
+            Ok(at.and_then(|at| i32::try_from(at - range.start + 1).ok()))
         })
     };
     Some(Ok(lenient(types, result, compute).total()))
@@ -146,14 +160,18 @@ fn positions(arguments: &[ArgumentType<'_>]) -> Chosen {
     let compute = |call: &Call<'_>| {
         let lists = call.lists(0)?;
         let search = Search::new(call, &lists.elements, 1)?;
-        call.made::<i32, _>(|row, out| {
-            let range = lists.is_valid(row).then(|| lists.range(row))?;
+        let mut pace = Pace::new(call.work);
+        call.made::<i32, Result<Option<()>>>(|row, out| {
+            if !lists.is_valid(row) {
+                return Ok(None);
+            }
+            let range = lists.range(row);
             let mut rest = range.clone();
-            while let Some(at) = search.find(rest.clone(), row) {
+            while let Some(at) = search.find_paced(rest.clone(), row, &mut pace)? {
                 out.push((at - range.start + 1) as i32);
                 rest.start = at + 1;
             }
-            Some(())
+            Ok(Some(()))
         })
     };
     Some(Ok(lenient(types, result, compute).total()))
@@ -169,10 +187,13 @@ fn changed(
     let search = Search::new(call, &lists.elements, 1)?;
     let replacement = replacement.map(|at| call.items(at)).transpose()?;
     let sources = within_lists(&lists, replacement.as_ref());
+    let mut pace = Pace::new(call.work);
     call.picked(&sources, |row, out| {
-        let mut rest = lists.is_valid(row).then(|| lists.range(row))?;
-        for _ in 0..count(call, row)? {
-            let Some(at) = search.find(rest.clone(), row) else { break };
+        let count = count(call, row).filter(|_| lists.is_valid(row));
+        let Some(count) = count else { return Ok(None) };
+        let mut rest = lists.range(row);
+        for _ in 0..count {
+            let Some(at) = search.find_paced(rest.clone(), row, &mut pace)? else { break };
             out.extend(rest.start..at);
             if let Some(items) = &replacement {
                 out.push_or_null(items.place(row).map(|place| lists.elements.len() + place));
@@ -180,7 +201,7 @@ fn changed(
             rest.start = at + 1;
         }
         out.extend(rest);
-        Some(())
+        Ok(Some(()))
     })
 }
 

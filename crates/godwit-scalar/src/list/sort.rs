@@ -9,13 +9,13 @@ use godwit_types::SqlType;
 
 use super::call::{Call, strict};
 use super::keys::{Keys, Typed, match_keys};
-use super::list_function;
 use super::numbers::Fractions;
 use super::types::{Chosen, element_of, is_bigint, is_text, list_as};
+use super::{list_function, order};
 use crate::function::Function;
-use crate::kernel::Work;
+use crate::kernel::{Lease, Work};
 use crate::room::scratch;
-use crate::rows::Strings;
+use crate::rows::{Strings, parts_of};
 
 pub(super) fn functions() -> Vec<Function> {
     const HOW: &str = "list_sort(list, 'ASC' or 'DESC', 'NULLS FIRST' or 'NULLS LAST')";
@@ -81,19 +81,16 @@ fn one_of(word: &str, first: &str, second: &str) -> Result<bool> {
     Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE))
 }
 
-/// Calls `then` with the indices of some elements in order; equal elements keep their order.
-fn in_order<O>(
-    keys: &Keys,
-    range: Range<usize>,
-    direction: Direction,
-    work: &dyn Work,
-    then: impl FnOnce(&mut dyn Iterator<Item = u32>) -> O,
-) -> Result<O> {
-    // The sort is compiled once for each kind of keys, not for each use.
-    let (mut then, mut result) = (Some(then), None);
-    let mut visit = |places: &mut dyn Iterator<Item = u32>| result = then.take().map(|then| then(places));
-    match_keys!(keys, typed => ordered(typed, keys, range, direction, work, &mut visit))?;
-    Ok(result.expect("it is called once"))
+/// The indices of some elements in order.
+struct Ordered {
+    places: Vec<u32>,
+    /// Their memory, if it is much.
+    _lease: Option<Lease>,
+}
+
+/// Sorts some elements; equal elements keep their order.
+fn in_order(keys: &Keys, range: Range<usize>, direction: Direction, work: &dyn Work) -> Result<Ordered> {
+    match_keys!(keys, typed => ordered(typed, keys, range, direction, work))
 }
 
 fn ordered<K: Typed>(
@@ -102,33 +99,40 @@ fn ordered<K: Typed>(
     range: Range<usize>,
     direction: Direction,
     work: &dyn Work,
-    then: &mut dyn FnMut(&mut dyn Iterator<Item = u32>),
-) -> Result<()> {
-    let _lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + size_of::<u32>()), work)?;
-    let mut nulls = Vec::new();
-    let mut valid: Vec<(K::Key<'_>, u32)> = Vec::with_capacity(range.len());
-    for place in range {
-        match keys.is_valid(place) {
-            true => valid.push((typed.key(place), place as u32)),
-            false => nulls.push(place as u32),
+) -> Result<Ordered> {
+    let lease = scratch(range.len() * (size_of::<(K::Key<'_>, u32)>() + size_of::<u32>()), work)?;
+    let (mut nulls, mut valid) = (Vec::new(), Vec::with_capacity(range.len()));
+    for part in parts_of(range) {
+        work.check()?;
+        for place in part {
+            match keys.is_valid(place) {
+                true => valid.push((typed.key(place), place as u32)),
+                false => nulls.push(place as u32),
+            }
         }
     }
-    valid.sort_unstable_by(|(a, at), (b, other)| {
-        let order = a.cmp(b);
-        let order = if direction.is_descending { order.reverse() } else { order };
-        if order == Ordering::Equal { at.cmp(other) } else { order }
-    });
+    sort_pairs::<K>(&mut valid, direction.is_descending, work)?;
     let valid = valid.into_iter().map(|(_, place)| place);
-    match direction.nulls_first {
-        true => then(&mut nulls.into_iter().chain(valid)),
-        false => then(&mut valid.chain(nulls)),
-    }
-    Ok(())
+    let places = match direction.nulls_first {
+        true => nulls.into_iter().chain(valid).collect(),
+        false => valid.chain(nulls).collect(),
+    };
+    Ok(Ordered { places, _lease: lease })
 }
 
 /// Returns the indices of elements, none of which is NULL, in order.
 pub(super) fn ascending(keys: &Keys, range: Range<usize>, work: &dyn Work) -> Result<Vec<u32>> {
-    in_order(keys, range, ASCENDING, work, |places| places.collect())
+    Ok(in_order(keys, range, ASCENDING, work)?.places)
+}
+
+/// Sorts keys and their places, by place where keys are equal.
+#[inline(never)]
+fn sort_pairs<K: Typed>(pairs: &mut [(K::Key<'_>, u32)], is_descending: bool, work: &dyn Work) -> Result<()> {
+    order::sort(pairs, work, |(a, at), (b, other)| {
+        let order = a.cmp(b);
+        let order = if is_descending { order.reverse() } else { order };
+        if order == Ordering::Equal { at.cmp(other) } else { order }
+    })
 }
 
 /// Returns the index of the median, the lower one of two.
@@ -143,7 +147,8 @@ fn at_fraction(keys: &Keys, range: Range<usize>, fraction: f64, work: &dyn Work)
     if valid == 0 {
         return Ok(None);
     }
-    in_order(keys, range, ASCENDING, work, |places| places.nth(place).map(|at| at as usize))
+    let places = in_order(keys, range, ASCENDING, work)?.places;
+    Ok(places.get(place).map(|&at| at as usize))
 }
 
 /// The element at a fraction of the way through the sorted list; at several fractions, a list.
@@ -195,9 +200,8 @@ pub(super) fn best(arguments: &[ArgumentType<'_>], is_descending: bool) -> Chose
         call.picked(&[&lists.elements], |row, out| {
             let (range, number) = (lists.range(row), checked_number(numbers.get(row))?);
             let valid = range.clone().filter(|&at| keys.is_valid(at)).count();
-            in_order(&keys, range, direction, call.work, |places| {
-                places.take(number.min(valid)).for_each(|at| out.push(at as usize));
-            })?;
+            let best = in_order(&keys, range, direction, call.work)?;
+            best.places[..number.min(valid)].iter().for_each(|&at| out.push(at as usize));
             Ok((valid > 0).then_some(()))
         })
     };
@@ -205,9 +209,14 @@ pub(super) fn best(arguments: &[ArgumentType<'_>], is_descending: bool) -> Chose
 }
 
 /// Sorts pairs of index and payload by the indices' keys.
-pub(super) fn of_places<T>(keys: &Keys, mut places: Vec<(usize, T)>) -> Vec<(usize, T)> {
-    match_keys!(keys, typed => places.sort_by_key(|(at, _)| typed.key(*at)));
-    places
+pub(super) fn of_places<T: Copy>(keys: &Keys, places: &[(usize, T)], work: &dyn Work) -> Result<Vec<(usize, T)>> {
+    fn order_of<K: Typed>(typed: &K, places: impl Iterator<Item = usize>, work: &dyn Work) -> Result<Vec<u32>> {
+        let mut pairs: Vec<(K::Key<'_>, u32)> = places.zip(0..).map(|(at, place)| (typed.key(at), place)).collect();
+        sort_pairs::<K>(&mut pairs, false, work)?;
+        Ok(pairs.into_iter().map(|(_, place)| place).collect())
+    }
+    let order = match_keys!(keys, typed => order_of(typed, places.iter().map(|(at, _)| *at), work))?;
+    Ok(order.into_iter().map(|place| places[place as usize]).collect())
 }
 
 /// Returns the types of a list and of the words after it.
@@ -231,11 +240,10 @@ fn sorted(arguments: &[ArgumentType<'_>], given: Option<bool>) -> Chosen {
         call.picked(&[&lists.elements], |row, out| {
             let direction = directions.in_row(row, given.is_none())?;
             let range = lists.range(row);
-            in_order(&keys, range.clone(), direction, call.work, |places| {
-                out.reserve(range.len())?;
-                places.for_each(|at| out.push(at as usize));
-                Ok(())
-            })?
+            let ordered = in_order(&keys, range.clone(), direction, call.work)?;
+            out.reserve(range.len())?;
+            ordered.places.iter().for_each(|&at| out.push(at as usize));
+            Ok(())
         })
     };
     let form = strict(types, SqlType::list_of(element), compute).never_null();
@@ -259,9 +267,9 @@ fn grade_up(arguments: &[ArgumentType<'_>]) -> Chosen {
         call.made::<i64, _>(|row, out| {
             let (range, direction) = (lists.range(row), directions.in_row(row, true)?);
             let position = |place: u32| (place as usize - range.start + 1) as i64;
-            in_order(&keys, range.clone(), direction, call.work, |places| {
-                places.for_each(|at| out.push(position(at)));
-            })
+            let ordered = in_order(&keys, range.clone(), direction, call.work)?;
+            ordered.places.iter().for_each(|&at| out.push(position(at)));
+            Ok(())
         })
     };
     Some(Ok(strict(types, SqlType::list_of(SqlType::BigInt), compute).never_null()))

@@ -3,6 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::IntervalMonthDayNanoType;
 use arrow_buffer::ScalarBuffer;
+use godwit_common::Result;
 use godwit_types::{Interval, SqlType};
 use godwit_vector::kernels::string::find;
 use godwit_vector::sql::sql_interval;
@@ -10,6 +11,7 @@ use godwit_vector::{Data, Flat, Native, Vector};
 use memchr::memmem::{self, Finder};
 
 use super::Strings;
+use super::pace::{Pace, find_in_windows};
 
 /// The type of an argument.
 pub(crate) trait Argument: 'static {
@@ -245,10 +247,12 @@ impl<'a> Needle<'a> {
 
     /// Returns its first occurrence.
     #[inline]
-    pub(crate) fn find(self, haystack: &[u8]) -> Option<usize> {
-        find(haystack, self.bytes, || match self.finder {
-            Some(finder) => finder.find(haystack),
-            None => memmem::find(haystack, self.bytes),
+    pub(crate) fn find(self, haystack: &[u8], pace: &mut Pace<'_>) -> Result<Option<usize>> {
+        find_in_windows(haystack, self.bytes.len(), pace, |window| {
+            find(window, self.bytes, || match self.finder {
+                Some(finder) => finder.find(window),
+                None => memmem::find(window, self.bytes),
+            })
         })
     }
 }

@@ -10,6 +10,7 @@
 //! lists(types, |texts, out| …)                          VARCHAR[] from any number of texts and NULLs
 //! texts::<(Text, i64), _>(|(text, at), out| …)          a list of texts, written to `out`
 //! scalar_checked(|(text, at), work| …)                  like `scalar`, for loops within one row: `work` may stop them
+//! paced_part::<(Text,), _>(|text, (other,), pace| …)    like `part`, for the same
 //! mapped::<f64, f64>(|number| …)                        from one number, without branches: a loop that is vectorized
 //! mapped_where::<f64, f64>(|number| …, |number| …)      the same, where some numbers are refused
 //! ```
@@ -20,10 +21,12 @@ mod any_texts;
 mod arguments;
 mod labels;
 mod mapped;
+mod pace;
 mod pieces;
 mod results;
 mod text_lists;
 
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -38,6 +41,7 @@ pub(crate) use self::arguments::{
 };
 pub(crate) use self::labels::label;
 pub(crate) use self::mapped::{mapped, mapped_where};
+pub(crate) use self::pace::{Pace, byte_pieces, parts_of, text_pieces};
 pub(crate) use self::pieces::Pieces;
 pub(crate) use self::results::{Answer, Fixed, TextResult, Writer, Written};
 pub(crate) use self::text_lists::{CHECK_ELEMENTS, ELEMENT_BYTES, ListWriter, texts};
@@ -74,7 +78,7 @@ pub(crate) fn text<A: Arguments, R: TextResult, O: Written + 'static>(
 pub(crate) fn part<A: Arguments>(
     part: impl for<'a> Fn(&'a str, A::Items<'_>) -> &'a str + Send + Sync + 'static,
 ) -> Form {
-    part_form::<A, ()>(|_| (), part)
+    part_form::<A, ()>(|_| (), move |text, items, _| Ok(part(text, items)))
 }
 
 /// The same, where `check` may refuse the arguments after the text.
@@ -82,12 +86,20 @@ pub(crate) fn checked_part<A: Arguments>(
     check: impl Fn(A::Items<'_>) -> Result<()> + Send + Sync + 'static,
     part: impl for<'a> Fn(&'a str, A::Items<'_>) -> &'a str + Send + Sync + 'static,
 ) -> Form {
-    part_form::<A, Result<()>>(check, part)
+    part_form::<A, Result<()>>(check, move |text, items, _| Ok(part(text, items)))
+}
+
+/// The same, for functions that may take long for one row; `check` may always allow.
+pub(crate) fn paced_part<A: Arguments, O: Answer<()> + 'static>(
+    check: impl Fn(A::Items<'_>) -> O + Send + Sync + 'static,
+    part: impl for<'a> Fn(&'a str, A::Items<'_>, &mut Pace<'_>) -> Result<&'a str> + Send + Sync + 'static,
+) -> Form {
+    part_form::<A, O>(check, part)
 }
 
 fn part_form<A: Arguments, O: Answer<()> + 'static>(
     check: impl Fn(A::Items<'_>) -> O + Send + Sync + 'static,
-    part: impl for<'a> Fn(&'a str, A::Items<'_>) -> &'a str + Send + Sync + 'static,
+    part: impl for<'a> Fn(&'a str, A::Items<'_>, &mut Pace<'_>) -> Result<&'a str> + Send + Sync + 'static,
 ) -> Form {
     let kernel = PartKernel { check, part, types: PhantomData::<fn(A) -> O> };
     let types = std::iter::once(Text::TYPE).chain(A::types()).collect();
@@ -187,7 +199,7 @@ where
     A: Arguments,
     O: Answer<()>,
     C: Fn(A::Items<'_>) -> O + Send + Sync,
-    F: for<'a> Fn(&'a str, A::Items<'_>) -> &'a str + Send + Sync,
+    F: for<'a> Fn(&'a str, A::Items<'_>, &mut Pace<'_>) -> Result<&'a str> + Send + Sync,
 {
     fn evaluate(&self, arguments: &[Vector], rows: usize, work: &dyn Work) -> Result<Vector> {
         work.check()?;
@@ -200,10 +212,21 @@ where
                 false => Ok(()),
             })?;
         }
-        let parts = map_parts(whole.strings(), |row, whole| match valid.as_ref().is_none_or(|valid| valid.get(row)) {
-            true => (self.part)(arguments::text_of(whole), A::items(&columns, row)).as_bytes(),
-            false => &[],
+        // Parts can't be errors: the last failure is told at the end.
+        let (pace, failure) = (RefCell::new(Pace::new(work)), Cell::new(None));
+        let parts = map_parts(whole.strings(), |row, whole| {
+            if !valid.as_ref().is_none_or(|valid| valid.get(row)) {
+                return &[];
+            }
+            let part = (self.part)(arguments::text_of(whole), A::items(&columns, row), &mut pace.borrow_mut());
+            part.map(str::as_bytes).unwrap_or_else(|error| {
+                failure.set(Some(error));
+                &[]
+            })
         });
+        if let Some(error) = failure.into_inner() {
+            return Err(error);
+        }
         Ok(Vector::flat(Flat::Str(parts), None).with_validity(valid))
     }
 }

@@ -9,6 +9,7 @@ use godwit_common::{Error, Result};
 use godwit_vector::{Flat, Native, StrColumn};
 
 use super::arguments::{Argument, Blob, Date, Intervals, Json, Text, Time, TimeTz, Timestamp, TimestampTz};
+use super::pace::{Pace, text_pieces};
 use crate::kernel::{TEXT_BYTES_MAX, Work, too_long};
 use crate::room::Room;
 
@@ -142,6 +143,7 @@ pub(crate) struct Writer<'w> {
     room: Room<'w>,
     /// Why a part of this row is missing.
     failure: Option<Error>,
+    pace: Pace<'w>,
     work: &'w dyn Work,
 }
 
@@ -151,7 +153,7 @@ const SMALL_BYTES: usize = 32 << 10;
 impl<'w> Writer<'w> {
     pub(crate) fn new(rows: usize, work: &'w dyn Work) -> Self {
         let (bytes, ends, room) = (Vec::new(), Vec::with_capacity(rows), Room::new(rows, work));
-        Self { bytes, ends, room, failure: None, work }
+        Self { bytes, ends, room, failure: None, pace: Pace::new(work), work }
     }
 
     /// Makes room for this many more bytes of this row, or fails.
@@ -160,6 +162,46 @@ impl<'w> Writer<'w> {
             return Err(too_long());
         }
         self.room.grow(&mut self.bytes, bytes)
+    }
+
+    /// Makes room for what may be long: growing by and by would move it several times.
+    pub(crate) fn expect(&mut self, bytes: usize) -> Result<()> {
+        if bytes > SMALL_BYTES { self.reserve(bytes) } else { Ok(()) }
+    }
+
+    /// Counts the steps of a long loop within a row; fails if the statement should stop, or if there was no memory for
+    /// what was written.
+    #[inline]
+    pub(crate) fn go(&mut self, steps: usize) -> Result<()> {
+        if self.failure.is_some() {
+            return self.check_written();
+        }
+        self.pace.go(steps)
+    }
+
+    /// Counts the steps of loops that don't write.
+    pub(crate) fn pace(&self) -> Pace<'w> {
+        Pace::new(self.work)
+    }
+
+    /// Writes any number of characters.
+    pub(crate) fn push_all(&mut self, characters: impl Iterator<Item = char>) -> Result<()> {
+        for character in characters {
+            self.push(character);
+            self.go(1)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `write` with the pieces of a text, which are cut between characters.
+    #[inline]
+    pub(crate) fn by_pieces(&mut self, text: &str, mut write: impl FnMut(&str, &mut Self)) -> Result<()> {
+        self.expect(text.len())?;
+        for piece in text_pieces(text) {
+            write(piece, self);
+            self.go(piece.len())?;
+        }
+        Ok(())
     }
 
     /// Fails if the statement should stop: for long loops within a row.

@@ -11,7 +11,7 @@ use godwit_types::SqlType;
 use godwit_vector::sql::arrow_type;
 use godwit_vector::{Bitmap, Flat, Vector, to_arrow};
 
-use super::{Arguments, Writer, Written, for_each_row, valid_rows, with_nulls};
+use super::{Arguments, Pace, Writer, Written, for_each_row, valid_rows, with_nulls};
 use crate::function::Form;
 use crate::kernel::{Kernel, Work, too_long};
 use crate::room::Room;
@@ -49,6 +49,11 @@ impl<'w> ListWriter<'w> {
         ends.push(0);
         let elements = Writer::new(rows, work);
         Self { elements, element_count: 0, null_elements: Vec::new(), ends, room: Room::new(rows, work), work }
+    }
+
+    /// Counts the steps of loops that don't write.
+    pub(crate) fn pace(&self) -> Pace<'w> {
+        Pace::new(self.work)
     }
 
     /// Appends an element to the list of this row.

@@ -2,6 +2,8 @@
 
 use std::str;
 
+use godwit_common::Result;
+
 use crate::function::{Category, Function, function};
 use crate::rows::{Text, Writer, text};
 
@@ -11,27 +13,22 @@ pub(super) fn functions() -> Vec<Function> {
         text_function(&["upper", "ucase"], "The text in upper case")
             .example("upper('grün')", "GRÜN")
             .example("upper('Straße')", "STRASSE")
-            .form(text::<(Text,), Text, _>(|(text,), out| upper(text, out))),
+            .form(text::<(Text,), Text, _>(|(text,), out| upper(text, out)).total()),
         text_function(&["lower", "lcase"], "The text in lower case")
             .example("lower('ÄB')", "äb")
             .example("lower('ΟΔΟΣ')", "οδος")
-            .form(text::<(Text,), Text, _>(|(text,), out| lower(text, out))),
+            .form(text::<(Text,), Text, _>(|(text,), out| lower(text, out)).total()),
         text_function(&["initcap"], "The text with each word in lower case but for its first letter")
             .example("initcap('hello WORLD')", "Hello World")
-            .form(text::<(Text,), Text, _>(|(text,), out| words(text, out))),
+            .form(text::<(Text,), Text, _>(|(text,), out| words(text, out)).total()),
         text_function(&["casefold"], "The text without a difference of upper and lower case, for comparisons")
             .example("casefold('Straße')", "strasse")
-            .form(text::<(Text,), Text, _>(|(text,), out| folded(text, out))),
+            .form(text::<(Text,), Text, _>(|(text,), out| folded(text, out)).total()),
     ]
 }
 
-fn upper(text: &str, out: &mut Writer<'_>) {
-    if text.is_ascii() {
-        out.push_str(text);
-        out.row_mut().make_ascii_uppercase();
-    } else {
-        mapped(text, <[u8]>::make_ascii_uppercase, char::to_uppercase, out);
-    }
+fn upper(text: &str, out: &mut Writer<'_>) -> Result<()> {
+    out.by_pieces(text, |text, out| mapped(text, <[u8]>::make_ascii_uppercase, char::to_uppercase, out))
 }
 
 /// Writes a text with its characters mapped; ASCII is changed in place.
@@ -51,51 +48,57 @@ fn mapped<C: Iterator<Item = char>>(text: &str, ascii: fn(&mut [u8]), other: fn(
 /// The only letter whose lower case depends on its context: σ, or ς at the end of a word.
 const SIGMA: char = 'Σ';
 
-fn lower(text: &str, out: &mut Writer<'_>) {
-    if text.is_ascii() {
-        out.push_str(text);
-        out.row_mut().make_ascii_lowercase();
-    } else if text.contains(SIGMA) {
-        out.push_str(&text.to_lowercase());
-    } else {
-        mapped(text, <[u8]>::make_ascii_lowercase, char::to_lowercase, out);
+fn lower(text: &str, out: &mut Writer<'_>) -> Result<()> {
+    if !text.is_ascii() && text.contains(SIGMA) {
+        out.expect(text.len())?;
+        // A blank ends a word.
+        return text.split_inclusive(' ').try_for_each(|word| {
+            out.push_str(&word.to_lowercase());
+            out.go(word.len())
+        });
     }
+    out.by_pieces(text, |text, out| mapped(text, <[u8]>::make_ascii_lowercase, char::to_lowercase, out))
 }
 
 /// Capitalizes words, which consist of letters and digits.
-fn words(text: &str, out: &mut Writer<'_>) {
+fn words(text: &str, out: &mut Writer<'_>) -> Result<()> {
     let mut is_in_word = false;
-    if text.is_ascii() {
-        out.push_str(text);
-        for byte in out.row_mut() {
-            *byte = if is_in_word { byte.to_ascii_lowercase() } else { byte.to_ascii_uppercase() };
-            is_in_word = byte.is_ascii_alphanumeric();
+    out.by_pieces(text, |text, out| {
+        if text.is_ascii() {
+            let start = out.row_mut().len();
+            out.push_str(text);
+            for byte in &mut out.row_mut()[start..] {
+                *byte = if is_in_word { byte.to_ascii_lowercase() } else { byte.to_ascii_uppercase() };
+                is_in_word = byte.is_ascii_alphanumeric();
+            }
+            return;
         }
-        return;
-    }
-    for character in text.chars() {
-        match is_in_word {
-            true => character.to_lowercase().for_each(|character| out.push(character)),
-            false => character.to_uppercase().for_each(|character| out.push(character)),
+        for character in text.chars() {
+            match is_in_word {
+                true => character.to_lowercase().for_each(|character| out.push(character)),
+                false => character.to_uppercase().for_each(|character| out.push(character)),
+            }
+            is_in_word = character.is_alphanumeric();
         }
-        is_in_word = character.is_alphanumeric();
-    }
+    })
 }
 
 /// Lower case of upper case unifies all forms of a letter; the dotless ı stays a letter of its own.
-fn folded(text: &str, out: &mut Writer<'_>) {
-    if text.is_ascii() {
-        return lower(text, out);
-    }
-    for character in text.chars() {
-        match character {
-            'ı' => out.push(character),
-            _ => {
-                let folded = character.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
-                folded.for_each(|character| out.push(character));
+fn folded(text: &str, out: &mut Writer<'_>) -> Result<()> {
+    let fold = |character: char| character.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    out.by_pieces(text, |text, out| {
+        if text.is_ascii() {
+            let start = out.row_mut().len();
+            out.push_str(text);
+            return out.row_mut()[start..].make_ascii_lowercase();
+        }
+        for character in text.chars() {
+            match character {
+                'ı' => out.push(character),
+                _ => fold(character).for_each(|character| out.push(character)),
             }
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -111,6 +114,24 @@ mod tests {
         assert_eq!(shown("lower", &["'ÄÖ'"]), "äö");
         assert_eq!(shown("upper", &["''"]), "");
         assert_eq!(shown("upper", &["NULL"]), "NULL");
+    }
+
+    #[test]
+    fn long_texts_are_mapped_piece_by_piece() {
+        let of = |name: &str, piece: &str| shown(name, &[&format!("'{}'", piece.repeat(30_000))]);
+        for (name, piece, expected) in [
+            ("upper", "aé ", "AÉ "),
+            ("lower", "ABC", "abc"),
+            ("lower", "ΟΔΟΣ ΟΔΟΣ! ", "οδος οδος! "),
+            ("initcap", "abé de ", "Abé De "),
+            ("initcap", "abc ", "Abc "),
+            ("casefold", "Straße", "strasse"),
+            ("reverse", "aé", "éa"),
+            ("strip_accents", "aé", "ae"),
+            ("nfc_normalize", "e\u{301}", "é"),
+        ] {
+            assert_eq!(of(name, piece), expected.repeat(30_000), "{name} of {piece}");
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Positions of characters in texts. ASCII is counted in bytes.
 
+use godwit_vector::kernels::string::byte_of_char;
+
 /// Returns the byte where the character after the first `count` starts; the end if there are fewer.
 pub(super) fn after(text: &str, count: usize) -> usize {
     match text.as_bytes().get(..count) {
         None => text.len(),
         Some(start) if start.is_ascii() => count,
-        Some(_) => text.char_indices().nth(count).map_or(text.len(), |(at, _)| at),
+        Some(_) => byte_of_char(text.as_bytes(), count),
     }
 }
 

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::SqlType;
 use godwit_vector::Vector;
+use godwit_vector::kernels::string::char_count;
 
 use super::characters::number;
 use super::similarity::{jaro, jaro_winkler};
 use crate::function::{Category, Form, Function, function};
 use crate::kernel::{Kernel, Work};
-use crate::rows::{Fixed, Strings, Text, for_each_row, scalar, valid_rows};
+use crate::rows::{Fixed, Pace, Strings, Text, byte_pieces, for_each_row, scalar_checked, valid_rows};
 
 pub(super) fn functions() -> Vec<Function> {
     let text_function = |names, description| function(Category::Text, names, description);
@@ -33,7 +34,7 @@ pub(super) fn functions() -> Vec<Function> {
         .form(distance::<i64>(|a, b, scratch, work| Ok(damerau_levenshtein(a, b, scratch, work)? as i64))),
         text_function(&["hamming", "mismatches"], "The number of places where two texts of one length differ")
             .example("hamming('duck', 'luck')", "1")
-            .form(scalar::<(Text, Text), i64, _>(|(a, b)| hamming(a, b))),
+            .form(scalar_checked::<(Text, Text), i64, _>(|(a, b), work| hamming(a, b, &mut Pace::new(work)))),
         text_function(&["jaro_similarity"], "How similar two texts are by Jaro's measure, from 0 to 1")
             .example("jaro_similarity('martha', 'marhta')", "0.9444444444444445")
             .form(distance::<f64>(|a, b, scratch, work| jaro(a, b, scratch, work)))
@@ -178,33 +179,9 @@ fn measured<T: Clone>(
     Ok(values)
 }
 
-/// Comparisons of characters between two checks whether to go on.
-const CHECK_STEPS: usize = 1 << 16;
-
-/// Checks whether to go on, every [`CHECK_STEPS`].
-pub(super) struct Pace<'w> {
-    steps: usize,
-    work: &'w dyn Work,
-}
-
-impl<'w> Pace<'w> {
-    pub(super) fn new(work: &'w dyn Work) -> Self {
-        Self { steps: 0, work }
-    }
-
-    pub(super) fn go(&mut self, steps: usize) -> Result<()> {
-        self.steps += steps;
-        if self.steps >= CHECK_STEPS {
-            self.steps = 0;
-            self.work.check()?;
-        }
-        Ok(())
-    }
-}
-
 fn levenshtein(a: &str, b: &str, scratch: &mut Scratch, work: &dyn Work) -> Result<usize> {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    if short.len() <= 64 && short.is_ascii() && long.is_ascii() && long.len() < CHECK_STEPS {
+    if short.len() <= 64 && short.is_ascii() && long.is_ascii() && long.len() < LONG_TEXT {
         return Ok(levenshtein_of_words(short.as_bytes(), long.as_bytes()));
     }
     scratch.take(short, long);
@@ -293,13 +270,21 @@ fn damerau_levenshtein(a: &str, b: &str, scratch: &mut Scratch, work: &dyn Work)
     Ok(row[second.len() + 1])
 }
 
-fn hamming(a: &str, b: &str) -> Result<i64> {
+fn hamming(a: &str, b: &str, pace: &mut Pace<'_>) -> Result<i64> {
     let (length, differences) = if a.is_ascii() && b.is_ascii() {
-        let pairs = a.bytes().zip(b.bytes());
-        ((a.len(), b.len()), pairs.filter(|(a, b)| a != b).count())
+        let mut differences = 0;
+        for (a, b) in byte_pieces(a.as_bytes()).zip(byte_pieces(b.as_bytes())) {
+            differences += a.iter().zip(b).filter(|(a, b)| a != b).count();
+            pace.go(a.len())?;
+        }
+        ((a.len(), b.len()), differences)
     } else {
-        let pairs = a.chars().zip(b.chars());
-        ((a.chars().count(), b.chars().count()), pairs.filter(|(a, b)| a != b).count())
+        let mut differences = 0;
+        for (a, b) in a.chars().zip(b.chars()) {
+            differences += usize::from(a != b);
+            pace.go(1)?;
+        }
+        ((char_count(a.as_bytes()), char_count(b.as_bytes())), differences)
     };
     if length.0 != length.1 {
         let error = Error::user("hamming takes texts of one length");

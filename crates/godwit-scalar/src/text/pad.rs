@@ -52,7 +52,7 @@ fn padded(text: &str, length: i64, fill: &str, side: Side, out: &mut Writer<'_>)
     if matches!(side, Side::Right) {
         out.push_str(text);
     }
-    (0..whole).for_each(|_| out.push_str(fill));
+    push_times(fill.as_bytes(), whole, out)?;
     out.push_bytes(substring(fill.as_bytes(), 1, Some(rest as i64)));
     if matches!(side, Side::Left) {
         out.push_str(text);
@@ -63,10 +63,17 @@ fn padded(text: &str, length: i64, fill: &str, side: Side, out: &mut Writer<'_>)
 fn repeated(text: &[u8], times: i64, out: &mut Writer<'_>) -> Result<()> {
     let times = usize::try_from(times).unwrap_or(0);
     out.reserve(text.len().saturating_mul(times))?;
-    if !text.is_empty() {
-        (0..times).for_each(|_| out.push_bytes(text));
+    push_times(text, times, out)
+}
+
+fn push_times(text: &[u8], times: usize, out: &mut Writer<'_>) -> Result<()> {
+    if text.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    (0..times).try_for_each(|_| {
+        out.push_bytes(text);
+        out.go(text.len())
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use godwit_vector::kernels::string::char_count;
 
 use super::characters::{after, before, size};
 use crate::function::{Category, Form, Function, function};
-use crate::rows::{Needle, Pattern, Text, Writer, checked_part, part, text};
+use crate::rows::{Needle, Pace, Pattern, Text, Writer, checked_part, paced_part, part, text};
 
 pub(super) fn functions() -> Vec<Function> {
     let text_function = |names, description| function(Category::Text, names, description);
@@ -34,9 +34,9 @@ pub(super) fn functions() -> Vec<Function> {
         )
         .example("split_part('a,b,c', ',', 2)", "b")
         .example("split_part('a,b,c', ',', -1)", "c")
-        .form(checked_part::<(Pattern, i64)>(
+        .form(paced_part::<(Pattern, i64), Result<()>>(
             |(_, number)| not_zero(number),
-            |text, (separator, number)| field(text, separator, number),
+            |text, (separator, number), pace| field(text, separator, number, pace),
         )),
         text_function(
             &["substring_index", "substr_index"],
@@ -44,7 +44,10 @@ pub(super) fn functions() -> Vec<Function> {
         )
         .example("substring_index('www.example.com', '.', 2)", "www.example")
         .example("substring_index('www.example.com', '.', -1)", "com")
-        .form(part::<(Pattern, i64)>(|text, (separator, count)| before_occurrence(text, separator, count))),
+        .form(paced_part::<(Pattern, i64), ()>(
+            |_| (),
+            |text, (separator, count), pace| before_occurrence(text, separator, count, pace),
+        )),
         // Lists have their own forms.
         text_function(&["list_extract", "array_extract"], "The character at a place, from the end if it is negative")
             .example("array_extract('abc', 2)", "b")
@@ -108,12 +111,9 @@ fn slice_by_step() -> Form {
         let size = |count: i64| usize::try_from(count).unwrap_or(0);
         let (skipped, taken) = (size(skipped), size(taken));
         match step > 0 {
-            true => text.chars().skip(skipped).take(taken).step_by(stride).for_each(|character| out.push(character)),
-            false => {
-                text.chars().rev().skip(skipped).take(taken).step_by(stride).for_each(|character| out.push(character));
-            }
+            true => out.push_all(text.chars().skip(skipped).take(taken).step_by(stride)),
+            false => out.push_all(text.chars().rev().skip(skipped).take(taken).step_by(stride)),
         }
-        Ok(())
     })
 }
 
@@ -161,52 +161,68 @@ fn not_zero(number: i64) -> Result<()> {
 }
 
 /// Returns a field; without a separator, the text is its first and last field.
-fn field<'a>(text: &'a str, separator: Needle<'_>, number: i64) -> &'a str {
+fn field<'a>(text: &'a str, separator: Needle<'_>, number: i64, pace: &mut Pace<'_>) -> Result<&'a str> {
     let width = separator.bytes().len();
     if width == 0 {
-        return if number.unsigned_abs() == 1 { text } else { "" };
+        return Ok(if number.unsigned_abs() == 1 { text } else { "" });
     }
     let others = size(number.unsigned_abs() - 1);
     if number < 0 {
-        let behind = nth_from_end(text, separator, others);
-        return behind.map_or("", |rest| &rest[last_occurrence(rest, separator).map_or(0, |at| at + width)..]);
+        let Some(rest) = nth_from_end(text, separator, others, pace)? else { return Ok("") };
+        return Ok(&rest[last_occurrence(rest, separator, pace)?.map_or(0, |at| at + width)..]);
     }
     let mut rest = text;
     for _ in 0..others {
-        match separator.find(rest.as_bytes()) {
+        match separator.find(rest.as_bytes(), pace)? {
             Some(at) => rest = &rest[at + width..],
-            None => return "",
+            None => return Ok(""),
         }
     }
-    &rest[..separator.find(rest.as_bytes()).unwrap_or(rest.len())]
+    Ok(&rest[..separator.find(rest.as_bytes(), pace)?.unwrap_or(rest.len())])
 }
 
-fn last_occurrence(text: &str, separator: Needle<'_>) -> Option<usize> {
-    memchr::memmem::rfind(text.as_bytes(), separator.bytes())
+fn last_occurrence(text: &str, separator: Needle<'_>, pace: &mut Pace<'_>) -> Result<Option<usize>> {
+    let found = memchr::memmem::rfind(text.as_bytes(), separator.bytes());
+    pace.go(text.len() - found.unwrap_or(0))?;
+    Ok(found)
 }
 
 /// Returns the text before the separator's n-th occurrence from the end; `None` if there are fewer.
-fn nth_from_end<'a>(text: &'a str, separator: Needle<'_>, occurrences: usize) -> Option<&'a str> {
-    (0..occurrences).try_fold(text, |rest, _| Some(&rest[..last_occurrence(rest, separator)?]))
+fn nth_from_end<'a>(
+    text: &'a str,
+    separator: Needle<'_>,
+    occurrences: usize,
+    pace: &mut Pace<'_>,
+) -> Result<Option<&'a str>> {
+    let mut rest = text;
+    for _ in 0..occurrences {
+        match last_occurrence(rest, separator, pace)? {
+            Some(at) => rest = &rest[..at],
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(rest))
 }
 
-fn before_occurrence<'a>(text: &'a str, separator: Needle<'_>, count: i64) -> &'a str {
+fn before_occurrence<'a>(text: &'a str, separator: Needle<'_>, count: i64, pace: &mut Pace<'_>) -> Result<&'a str> {
     let width = separator.bytes().len();
     if width == 0 || count == 0 {
-        return "";
+        return Ok("");
     }
     let occurrences = size(count.unsigned_abs());
     if count < 0 {
-        return nth_from_end(text, separator, occurrences).map_or(text, |rest| &text[rest.len() + width..]);
+        let rest = nth_from_end(text, separator, occurrences, pace)?;
+        return Ok(rest.map_or(text, |rest| &text[rest.len() + width..]));
     }
     let mut start = 0;
     for _ in 1..occurrences {
-        match separator.find(&text.as_bytes()[start..]) {
+        match separator.find(&text.as_bytes()[start..], pace)? {
             Some(at) => start += at + width,
-            None => return text,
+            None => return Ok(text),
         }
     }
-    separator.find(&text.as_bytes()[start..]).map_or(text, |at| &text[..start + at])
+    let found = separator.find(&text.as_bytes()[start..], pace)?;
+    Ok(found.map_or(text, |at| &text[..start + at]))
 }
 
 #[cfg(test)]

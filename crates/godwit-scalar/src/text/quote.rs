@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use godwit_common::Result;
 use godwit_types::SqlType;
 
 use super::concat::is_textual;
@@ -14,7 +15,7 @@ pub(super) fn functions() -> Vec<Function> {
     vec![
         text_function(&["quote_ident"], "The text as a name in SQL, in quotes if it needs them")
             .example("quote_ident('order by')", "\"order by\"")
-            .form(text::<(Text,), Text, _>(|(text,), out| write_name(text, out))),
+            .form(text::<(Text,), Text, _>(|(text,), out| write_name(text, out)).total()),
         text_function(&["quote_literal"], "The text of a value as a text in SQL, in quotes")
             .example("quote_literal('it''s')", "'it''s'")
             .chosen("quote_literal(value)", |arguments| match arguments {
@@ -32,55 +33,63 @@ pub(super) fn functions() -> Vec<Function> {
 }
 
 fn literal() -> Form {
-    text::<(Text,), Text, _>(|(text,), out| write_literal(text, out))
+    text::<(Text,), Text, _>(|(text,), out| write_literal(text, out)).total()
 }
 
 fn nullable() -> Form {
     any_texts(vec![SqlType::Varchar], false, |texts, out| match texts[0] {
         Some(text) => write_literal(&String::from_utf8_lossy(text), out),
-        None => out.push_str("NULL"),
+        None => {
+            out.push_str("NULL");
+            Ok(())
+        }
     })
+    .total()
 }
 
 /// Writes a name; lower-case letters, digits and underscores need no quotes unless the name is a keyword.
-pub(super) fn write_name(name: &str, out: &mut Writer<'_>) {
+pub(super) fn write_name(name: &str, out: &mut Writer<'_>) -> Result<()> {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
     let is_plain = name.bytes().next().is_some_and(is_letter)
         && name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit())
         && !WORD_SET.contains(name);
     if is_plain {
-        return out.push_str(name);
+        out.push_str(name);
+        return Ok(());
     }
     out.push('"');
-    write_doubled(name, '"', out);
+    write_doubled(name, '"', out)?;
     out.push('"');
+    Ok(())
 }
 
 /// Writes a literal; with backslashes, as an escaped text, which doesn't depend on the server's treatment of them.
-pub(super) fn write_literal(text: &str, out: &mut Writer<'_>) {
+pub(super) fn write_literal(text: &str, out: &mut Writer<'_>) -> Result<()> {
     let has_backslash = text.contains('\\');
     out.push_str(if has_backslash { "E'" } else { "'" });
     match has_backslash {
         true => {
             for part in text.split_inclusive('\\') {
-                write_doubled(part, '\'', out);
+                write_doubled(part, '\'', out)?;
                 if part.ends_with('\\') {
                     out.push('\\');
                 }
             }
         }
-        false => write_doubled(text, '\'', out),
+        false => write_doubled(text, '\'', out)?,
     }
     out.push('\'');
+    Ok(())
 }
 
-fn write_doubled(text: &str, quote: char, out: &mut Writer<'_>) {
-    for part in text.split_inclusive(quote) {
+fn write_doubled(text: &str, quote: char, out: &mut Writer<'_>) -> Result<()> {
+    text.split_inclusive(quote).try_for_each(|part| {
         out.push_str(part);
         if part.ends_with(quote) {
             out.push(quote);
         }
-    }
+        out.go(part.len())
+    })
 }
 
 /// Keywords that can't be names everywhere: PostgreSQL's, and those that only this SQL has.

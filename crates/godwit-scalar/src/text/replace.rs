@@ -40,7 +40,7 @@ pub(super) fn functions() -> Vec<Function> {
         })),
         text_function(&["reverse"], "The characters of the text in reverse")
             .example("reverse('abc')", "cba")
-            .form(text::<(Text,), Text, _>(|(text,), out| reversed(text, out))),
+            .form(text::<(Text,), Text, _>(|(text,), out| reversed(text, out)).total()),
     ]
 }
 
@@ -48,8 +48,10 @@ fn replaced(text: &[u8], part: Needle<'_>, new: &[u8], out: &mut Writer<'_>) -> 
     let width = part.bytes().len();
     let mut rest = text;
     if width > 0 {
-        while let Some(at) = part.find(rest) {
+        let mut pace = out.pace();
+        while let Some(at) = part.find(rest, &mut pace)? {
             out.reserve(at + new.len())?;
+            pace.go(width)?;
             out.push_bytes(&rest[..at]);
             out.push_bytes(new);
             rest = &rest[at + width..];
@@ -71,21 +73,19 @@ fn overlaid(text: &str, new: &str, start: i64, length: i64, out: &mut Writer<'_>
     Ok(())
 }
 
-fn reversed(text: &str, out: &mut Writer<'_>) {
+fn reversed(text: &str, out: &mut Writer<'_>) -> Result<()> {
     if text.is_ascii() {
         out.push_str(text);
         out.row_mut().reverse();
-    } else {
-        text.chars().rev().for_each(|character| out.push(character));
+        return Ok(());
     }
+    out.expect(text.len())?;
+    out.push_all(text.chars().rev())
 }
 
 fn translation() -> Form {
     Form::strict(vec![SqlType::Varchar; 3], SqlType::Varchar, false, false, Arc::new(Translate))
 }
-
-/// Bytes between two checks for cancellation, a fraction of a millisecond.
-const CHECK_BYTES: usize = 64 << 10;
 
 /// `translate(text, from, to)`. The mapping is computed once for consecutive rows with the same sets.
 struct Translate;
@@ -103,13 +103,7 @@ impl Kernel for Translate {
                     sets = (from.bytes(row), to.bytes(row));
                     changes = Changes::new(from.text(row), to.text(row));
                 }
-                let mut rest = texts.text(row);
-                while !rest.is_empty() {
-                    let (piece, behind) = rest.split_at(rest.floor_char_boundary(CHECK_BYTES));
-                    changes.write(piece, &mut writer);
-                    writer.check_written()?;
-                    rest = behind;
-                }
+                writer.by_pieces(texts.text(row), |piece, writer| changes.write(piece, writer))?;
             }
             writer.end_row()
         })?;

@@ -1,10 +1,11 @@
 //! Search for texts in texts.
 
+use godwit_common::Result;
 use godwit_vector::kernels::string::char_count;
 
 use super::characters::number;
 use crate::function::{Category, Function, function};
-use crate::rows::{Needle, Pattern, TextBytes, scalar};
+use crate::rows::{Needle, Pace, Pattern, TextBytes, scalar, scalar_checked};
 
 pub(super) fn functions() -> Vec<Function> {
     let text_function = |names, description| function(Category::Text, names, description);
@@ -12,7 +13,12 @@ pub(super) fn functions() -> Vec<Function> {
         // Lists and maps have their own forms.
         text_function(&["contains"], "Whether the second text occurs in the first")
             .example("contains('abc', 'b')", "true")
-            .form(scalar::<(TextBytes, Pattern), bool, _>(|(text, part)| part.find(text).is_some())),
+            .form(
+                scalar_checked::<(TextBytes, Pattern), bool, _>(|(text, part), work| {
+                    Ok(part.find(text, &mut Pace::new(work))?.is_some())
+                })
+                .total(),
+            ),
         text_function(&["starts_with", "prefix"], "Whether the first text starts with the second")
             .example("starts_with('abc', 'ab')", "true")
             .form(scalar::<(TextBytes, TextBytes), bool, _>(|(text, start)| text.starts_with(start))),
@@ -24,22 +30,38 @@ pub(super) fn functions() -> Vec<Function> {
             "The place where the second text occurs first in the first one; 0 if it doesn't",
         )
         .example("strpos('banana', 'nan')", "3")
-        .form(scalar::<(TextBytes, Pattern), i32, _>(|(text, part)| place(text, part))),
+        .form(
+            scalar_checked::<(TextBytes, Pattern), i32, _>(|(text, part), work| {
+                place(text, part, &mut Pace::new(work))
+            })
+            .total(),
+        ),
         text_function(&["find_in_set"], "The place of a text in a list that commas divide; 0 if it isn't there")
             .example("find_in_set('b', 'a,b,c')", "2")
-            .form(scalar::<(TextBytes, TextBytes), i32, _>(|(text, set)| place_in_set(text, set))),
+            .form(
+                scalar_checked::<(TextBytes, TextBytes), i32, _>(|(text, set), work| {
+                    place_in_set(text, set, &mut Pace::new(work))
+                })
+                .total(),
+            ),
     ]
 }
 
-fn place(text: &[u8], part: Needle<'_>) -> i32 {
-    part.find(text).map_or(0, |at| number(char_count(&text[..at]) + 1))
+fn place(text: &[u8], part: Needle<'_>, pace: &mut Pace<'_>) -> Result<i32> {
+    Ok(part.find(text, pace)?.map_or(0, |at| number(char_count(&text[..at]) + 1)))
 }
 
-fn place_in_set(text: &[u8], set: &[u8]) -> i32 {
+fn place_in_set(text: &[u8], set: &[u8], pace: &mut Pace<'_>) -> Result<i32> {
     if set.is_empty() {
-        return 0;
+        return Ok(0);
     }
-    set.split(|&byte| byte == b',').position(|member| member == text).map_or(0, |at| number(at + 1))
+    for (at, member) in set.split(|&byte| byte == b',').enumerate() {
+        if member == text {
+            return Ok(number(at + 1));
+        }
+        pace.go(member.len() + 1)?;
+    }
+    Ok(0)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use godwit_common::{Error, Result, SqlState};
 
-use super::distance::{Pace, Scratch};
+use super::distance::Scratch;
 use crate::function::{Category, Function, function};
 use crate::kernel::Work;
-use crate::rows::{Text, scalar};
+use crate::rows::{Pace, Text, scalar_checked, text_pieces};
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -17,31 +17,43 @@ pub(super) fn functions() -> Vec<Function> {
             "How many of the characters that occur in two texts occur in both, from 0 to 1",
         )
         .example("jaccard('duck', 'luck')", "0.6")
-        .form(scalar::<(Text, Text), f64, _>(|(a, b)| jaccard(a, b))),
+        .form(scalar_checked::<(Text, Text), f64, _>(|(a, b), work| jaccard(a, b, &mut Pace::new(work)))),
     ]
 }
 
-fn jaccard(a: &str, b: &str) -> Result<f64> {
+fn jaccard(a: &str, b: &str, pace: &mut Pace<'_>) -> Result<f64> {
     if a.is_empty() || b.is_empty() {
         let error = Error::user("jaccard takes texts that aren't empty");
         return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE));
     }
     let (both, any) = if a.is_ascii() && b.is_ascii() {
-        let (a, b) = (ascii_set(a), ascii_set(b));
+        let (a, b) = (ascii_set(a, pace)?, ascii_set(b, pace)?);
         let count = |of: fn(u64, u64) -> u64| a.iter().zip(b).map(|(&a, b)| of(a, b).count_ones() as usize).sum();
         (count(|a, b| a & b), count(|a, b| a | b))
     } else {
-        let (a, b): (HashSet<char>, HashSet<char>) = (a.chars().collect(), b.chars().collect());
+        let (a, b) = (character_set(a, pace)?, character_set(b, pace)?);
         (a.intersection(&b).count(), a.union(&b).count())
     };
     Ok(both as f64 / any as f64)
 }
 
 /// Returns a bit for each ASCII character.
-fn ascii_set(text: &str) -> [u64; 2] {
+fn ascii_set(text: &str, pace: &mut Pace<'_>) -> Result<[u64; 2]> {
     let mut set = [0; 2];
-    text.bytes().for_each(|byte| set[usize::from(byte >> 6)] |= 1 << (byte & 63));
-    set
+    for piece in text_pieces(text) {
+        piece.bytes().for_each(|byte| set[usize::from(byte >> 6)] |= 1 << (byte & 63));
+        pace.go(piece.len())?;
+    }
+    Ok(set)
+}
+
+fn character_set(text: &str, pace: &mut Pace<'_>) -> Result<HashSet<char>> {
+    let mut set = HashSet::new();
+    for piece in text_pieces(text) {
+        set.extend(piece.chars());
+        pace.go(piece.len())?;
+    }
+    Ok(set)
 }
 
 /// Characters match equal ones at a distance less than half the length of the longer text; matches in another order

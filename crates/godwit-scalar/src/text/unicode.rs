@@ -7,7 +7,7 @@ use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use crate::function::{Category, Function, function};
-use crate::rows::{Text, Writer, text};
+use crate::rows::{Pace, Text, Writer, text, text_pieces};
 
 pub(super) fn functions() -> Vec<Function> {
     let text_function = |names, description| function(Category::Text, names, description);
@@ -18,16 +18,16 @@ pub(super) fn functions() -> Vec<Function> {
         )
         .example("normalize('ﬁ', 'NFKC')", "fi")
         .form(text::<(Text,), Text, _>(|(text,), out| normalized(text, Normal::Nfc, out)))
-        .form(text::<(Text, Text), Text, _>(|(text, form), out| form.parse().map(|form| normalized(text, form, out)))),
+        .form(text::<(Text, Text), Text, _>(|(text, form), out| normalized(text, form.parse()?, out))),
         text_function(
             &["nfc_normalize"],
             "The text in Unicode's normal form NFC, in which letters and their accents are one",
         )
         .example("length(nfc_normalize('e' || chr(769)))", "1")
-        .form(text::<(Text,), Text, _>(|(text,), out| normalized(text, Normal::Nfc, out))),
+        .form(text::<(Text,), Text, _>(|(text,), out| normalized(text, Normal::Nfc, out)).total()),
         text_function(&["strip_accents"], "The text without accents and other marks on letters")
             .example("strip_accents('mühleisen')", "muhleisen")
-            .form(text::<(Text,), Text, _>(|(text,), out| without_accents(text, out))),
+            .form(text::<(Text,), Text, _>(|(text,), out| without_accents(text, out)).total()),
         text_function(
             &["unistr"],
             "The text with escapes like \\0061, \\u0061, \\+000061 and \\U00000061 replaced by their characters",
@@ -59,28 +59,48 @@ impl FromStr for Normal {
     }
 }
 
-fn normalized(text: &str, form: Normal, out: &mut Writer<'_>) {
-    if text.is_ascii() {
-        return out.push_str(text);
-    }
+fn normalized(text: &str, form: Normal, out: &mut Writer<'_>) -> Result<()> {
+    out.expect(text.len())?;
     match form {
-        Normal::Nfc if is_nfc_quick(text.chars()) == IsNormalized::Yes => out.push_str(text),
-        Normal::Nfc => text.nfc().for_each(|character| out.push(character)),
-        Normal::Nfd => text.nfd().for_each(|character| out.push(character)),
-        Normal::Nfkc => text.nfkc().for_each(|character| out.push(character)),
-        Normal::Nfkd => text.nfkd().for_each(|character| out.push(character)),
+        _ if text.is_ascii() => {
+            out.push_str(text);
+            Ok(())
+        }
+        Normal::Nfc if is_normal(text, &mut out.pace())? => {
+            out.push_str(text);
+            Ok(())
+        }
+        Normal::Nfc => out.push_all(text.nfc()),
+        Normal::Nfd => out.push_all(text.nfd()),
+        Normal::Nfkc => out.push_all(text.nfkc()),
+        Normal::Nfkd => out.push_all(text.nfkd()),
     }
 }
 
+/// True if a text is certainly in the form NFC already.
+fn is_normal(text: &str, pace: &mut Pace<'_>) -> Result<bool> {
+    // Marks may belong to a character before their piece.
+    for piece in text_pieces(text) {
+        if piece.starts_with(is_combining_mark) || is_nfc_quick(piece.chars()) != IsNormalized::Yes {
+            return Ok(false);
+        }
+        pace.go(piece.len())?;
+    }
+    Ok(true)
+}
+
 /// Removes accents. ASCII stays as it is, whatever surrounds it.
-fn without_accents(text: &str, out: &mut Writer<'_>) {
+fn without_accents(text: &str, out: &mut Writer<'_>) -> Result<()> {
+    out.expect(text.len())?;
     for run in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
         let run = str::from_utf8(run).expect("texts are cut between characters");
         match run.is_ascii() {
             true => out.push_str(run),
-            false => run.nfd().filter(|&c| !is_combining_mark(c)).nfc().for_each(|c| out.push(c)),
+            false => out.push_all(run.nfd().filter(|&c| !is_combining_mark(c)).nfc())?,
         }
+        out.go(1)?;
     }
+    Ok(())
 }
 
 /// Decodes escapes; two of them may be the halves of a character beyond 16 bits.
@@ -91,9 +111,11 @@ fn unescaped(text: &str, out: &mut Writer<'_>) -> Result<()> {
         rest = &rest[at..];
         if let Some(behind) = rest.strip_prefix("\\\\") {
             out.push('\\');
+            out.go(at)?;
             rest = behind;
             continue;
         }
+        out.go(at)?;
         let (number, behind) = escape(rest)?;
         rest = behind;
         let number = match number {

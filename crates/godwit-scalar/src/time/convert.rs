@@ -7,7 +7,7 @@ use godwit_types::calendar::{finite_timestamp, is_finite_date, is_finite_timesta
 use godwit_types::{SqlType, Value, parse_value};
 
 use super::fields::Fields;
-use super::format::written;
+use super::format::{Format as _, written};
 use super::make::micros_of_fraction;
 use super::moment::{Chosen, Moment, bad_argument, both, constant_text, in_range, out_of_range, time_function};
 use super::template::Pattern;
@@ -23,7 +23,7 @@ pub(super) fn functions() -> Vec<Function> {
             .example("to_char(DATE '2024-02-29', 'DD.MM.YYYY')", "29.02.2024")
             .example("to_char(1234.5, 'FM9,990.00')", "1,234.50")
             .chosen("to_char(TIMESTAMP or number, VARCHAR)", |arguments| {
-                to_char_of_number(arguments).or_else(|| written(arguments, &Pattern::parse))
+                to_char_of_number(arguments).or_else(|| written::<Pattern>(arguments))
             });
     let mut functions = vec![to_char, to_date(), to_time(), to_timestamp(), to_unixtime()];
     functions.extend(ticks());

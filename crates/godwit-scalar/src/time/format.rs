@@ -13,13 +13,13 @@ use super::moment::{
 };
 use super::names::{SHORT, day_name, month_name};
 use crate::choose::fits;
-use crate::function::Function;
-use crate::rows::{Date, Text, Time, Timestamp, Writer, text};
+use crate::function::{Form, Function};
+use crate::rows::{Date, Text, Time, Timestamp, Writer, text, text_pieces};
 
 pub(super) fn functions() -> Vec<Function> {
     let function = time_function(&["strftime", "date_format"], "A time as text, in a format of fields such as %Y")
         .example("strftime(DATE '2024-02-29', '%d.%m.%Y')", "29.02.2024")
-        .chosen("strftime(TIMESTAMP, VARCHAR)", |arguments| written(arguments, &parse));
+        .chosen("strftime(TIMESTAMP, VARCHAR)", written::<Vec<Item>>);
     vec![function]
 }
 
@@ -100,30 +100,56 @@ impl Number {
 
 /// Parses a format; fails if it contains unknown fields.
 pub(super) fn parse(format: &str) -> Result<Vec<Item>> {
-    let mut items = Vec::new();
-    let mut rest = format;
-    while !rest.is_empty() {
-        let end = rest.find('%').unwrap_or(rest.len());
-        push_text(&mut items, &rest[..end]);
-        let Some(after) = rest[end..].strip_prefix('%') else { break };
-        let (specifier, behind) = split_specifier(after);
-        let whole = match specifier {
-            "c" => Some("%Y-%m-%d %H:%M:%S"),
-            "x" | "F" => Some("%Y-%m-%d"),
-            "X" | "T" => Some("%H:%M:%S"),
-            "R" => Some("%H:%M"),
-            "D" => Some("%m/%d/%y"),
-            _ => None,
-        };
-        match (whole, field_of(specifier)) {
-            (Some(whole), _) => parse(whole)?.into_iter().for_each(|item| items.push(item)),
-            (None, Some(field)) => items.push(Item::Field(field)),
-            (None, None) if specifier == "%" => push_text(&mut items, "%"),
-            (None, None) => return Err(invalid(format!("there is no field '%{specifier}' in formats of times"))),
+    let mut parsed = Vec::new();
+    for item in items(format) {
+        match item? {
+            Item::Text(text) => push_text(&mut parsed, &text),
+            field => parsed.push(field),
         }
-        rest = behind;
     }
-    Ok(items)
+    Ok(parsed)
+}
+
+/// Parses a format item by item.
+fn items(format: &str) -> Items<'_> {
+    Items { rest: format, within: "" }
+}
+
+struct Items<'f> {
+    rest: &'f str,
+    /// The rest of the format that a field stands for.
+    within: &'f str,
+}
+
+impl Iterator for Items<'_> {
+    type Item = Result<Item>;
+
+    fn next(&mut self) -> Option<Result<Item>> {
+        loop {
+            let rest = if self.within.is_empty() { &mut self.rest } else { &mut self.within };
+            let piece = text_pieces(rest).next()?;
+            let length = memchr::memchr(b'%', piece.as_bytes()).unwrap_or(piece.len());
+            if length > 0 {
+                let (text, behind) = rest.split_at(length);
+                *rest = behind;
+                return Some(Ok(Item::Text(text.to_owned())));
+            }
+            let (specifier, behind) = split_specifier(&rest[1..]);
+            *rest = behind;
+            self.within = match specifier {
+                "c" => "%Y-%m-%d %H:%M:%S",
+                "x" | "F" => "%Y-%m-%d",
+                "X" | "T" => "%H:%M:%S",
+                "R" => "%H:%M",
+                "D" => "%m/%d/%y",
+                "%" => return Some(Ok(Item::Text("%".to_owned()))),
+                _ => {
+                    let unknown = || invalid(format!("there is no field '%{specifier}' in formats of times"));
+                    return Some(field_of(specifier).map(Item::Field).ok_or_else(unknown));
+                }
+            };
+        }
+    }
 }
 
 pub(super) fn push_text(items: &mut Vec<Item>, text: &str) {
@@ -183,9 +209,18 @@ fn field_of(specifier: &str) -> Option<Field> {
 }
 
 /// A format in which a time can be written.
-pub(super) trait Format: Send + Sync + 'static {
-    fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>);
+pub(super) trait Format: Sized + Send + Sync + 'static {
+    fn parse(format: &str) -> Result<Self>;
+
+    fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) -> Result<()>;
+
+    /// Writes a time, if there is one, in a format that is parsed meanwhile: the parts of a long format take many times its
+    /// memory.
+    fn write_parsing(format: &str, moment: Option<Moment>, is_zoned: bool, out: &mut Writer<'_>) -> Result<()>;
 }
+
+/// Maximum size of a constant format that is parsed once, in bytes.
+const PARSED_BYTES_MAX: usize = 1 << 14;
 
 /// A time that is written in a format, if it is finite.
 enum Written {
@@ -209,21 +244,65 @@ impl Written {
         Self::new(Moment::of_finite_date(days), days < 0)
     }
 
-    fn write(self, format: &impl Format, is_zoned: bool, out: &mut Writer<'_>) {
+    fn write(self, format: &impl Format, is_zoned: bool, out: &mut Writer<'_>) -> Result<()> {
         match self {
             Self::Finite(moment) => format.write(moment, is_zoned, out),
-            Self::Infinite(text) => out.push_str(text),
+            Self::Infinite(text) => {
+                out.push_str(text);
+                Ok(())
+            }
+        }
+    }
+
+    fn write_parsing<F: Format>(self, format: &str, is_zoned: bool, out: &mut Writer<'_>) -> Result<()> {
+        match self {
+            Self::Finite(moment) => F::write_parsing(format, Some(moment), is_zoned, out),
+            Self::Infinite(text) => {
+                out.push_str(text);
+                F::write_parsing(format, None, is_zoned, out)
+            }
         }
     }
 }
 
 impl Format for Vec<Item> {
-    fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) {
-        for item in self {
-            match item {
-                Item::Text(text) => out.push_str(text),
-                Item::Field(field) => field.write(moment, is_zoned, out),
+    fn parse(format: &str) -> Result<Self> {
+        parse(format)
+    }
+
+    fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) -> Result<()> {
+        self.iter().for_each(|item| item.write(moment, is_zoned, out));
+        Ok(())
+    }
+
+    fn write_parsing(format: &str, moment: Option<Moment>, is_zoned: bool, out: &mut Writer<'_>) -> Result<()> {
+        for item in items(format) {
+            let item = item?;
+            if let Some(moment) = moment {
+                item.write(moment, is_zoned, out);
             }
+            out.go(item.steps())?;
+        }
+        Ok(())
+    }
+}
+
+/// What parsing and writing a field counts for.
+pub(super) const STEPS_OF_FIELD: usize = 16;
+
+impl Item {
+    /// What parsing and writing it counts for.
+    fn steps(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Field(_) => STEPS_OF_FIELD,
+        }
+    }
+
+    fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) {
+        match self {
+            Self::Text(text) => out.push_str(text),
+            Self::Field(field) => field.write(moment, is_zoned, out),
         }
     }
 }
@@ -276,38 +355,16 @@ pub(super) fn push_number(out: &mut Writer<'_>, number: i64, width: usize) {
 }
 
 /// Returns the form of a function that writes times in a format.
-pub(super) fn written<F: Format>(
-    arguments: &[ArgumentType<'_>],
-    parse: &'static (impl Fn(&str) -> Result<F> + Send + Sync),
-) -> Chosen {
+pub(super) fn written<F: Format>(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [value, format] = arguments else { return None };
     if !fits(format, &SqlType::Varchar) {
         return None;
     }
     let ty = kind_of(value);
-    let Some(constant) = constant_text(format) else {
-        let row = move |format: &str, moment: Written, is_zoned, out: &mut Writer<'_>| -> Result<()> {
-            moment.write(&parse(format)?, is_zoned, out);
-            Ok(())
-        };
-        return Some(Ok(match ty {
-            SqlType::Date => text::<(Date, Text), Text, _>(move |(days, format), out| {
-                row(format, Written::of_date(days), false, out)
-            }),
-            SqlType::Time => text::<(Time, Text), Text, _>(move |(micros, format), out| {
-                row(format, Written::of_timestamp(micros), false, out)
-            }),
-            SqlType::Timestamp | SqlType::TimestampTz => {
-                let is_zoned = ty == SqlType::TimestampTz;
-                let form = text::<(Timestamp, Text), Text, _>(move |(at, format), out| {
-                    row(format, Written::of_timestamp(at), is_zoned, out)
-                });
-                if is_zoned { zoned(&form) } else { form }
-            }
-            _ => return None,
-        }));
+    let Some(constant) = constant_text(format).filter(|format| format.len() <= PARSED_BYTES_MAX) else {
+        return written_in_varying::<F>(&ty).map(Ok);
     };
-    let format = match parse(constant) {
+    let format = match F::parse(constant) {
         Ok(format) => format,
         Err(error) => return Some(Err(bad_argument(1, &error))),
     };
@@ -326,7 +383,26 @@ pub(super) fn written<F: Format>(
         }
         _ => return None,
     };
-    Some(Ok(with_constant(form, 1)))
+    Some(Ok(with_constant(form.total(), 1)))
+}
+
+/// The form for formats that aren't constant.
+fn written_in_varying<F: Format>(ty: &SqlType) -> Option<Form> {
+    Some(match ty {
+        SqlType::Date => text::<(Date, Text), Text, _>(|(days, format), out| {
+            Written::of_date(days).write_parsing::<F>(format, false, out)
+        }),
+        SqlType::Time => text::<(Time, Text), Text, _>(|(micros, format), out| {
+            Written::of_timestamp(micros).write_parsing::<F>(format, false, out)
+        }),
+        SqlType::Timestamp => text::<(Timestamp, Text), Text, _>(|(at, format), out| {
+            Written::of_timestamp(at).write_parsing::<F>(format, false, out)
+        }),
+        SqlType::TimestampTz => zoned(&text::<(Timestamp, Text), Text, _>(|(at, format), out| {
+            Written::of_timestamp(at).write_parsing::<F>(format, true, out)
+        })),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use godwit_common::Result;
 
-use super::format::{self, Format, Item, push_number};
+use super::format::{self, Format, Item, STEPS_OF_FIELD, push_number};
 use super::moment::{JULIAN_DAY_OF_1970, Moment, iso_year_start};
 use super::names::{SHORT, day_name, month_name};
 use crate::rows::Writer;
@@ -51,62 +51,68 @@ pub(super) enum Field {
     OffsetMinutes,
 }
 
-/// Of patterns that begin alike, the longer comes first.
-const PATTERNS: [(&str, Field); 53] = [
-    ("Y,YYY", Field::YearWithComma),
-    ("YYYY", Field::Year(4)),
-    ("YYY", Field::Year(3)),
-    ("YY", Field::Year(2)),
-    ("Y", Field::Year(1)),
-    ("IYYY", Field::IsoYear(4)),
-    ("IYY", Field::IsoYear(3)),
-    ("IY", Field::IsoYear(2)),
-    ("IW", Field::IsoWeek),
-    ("IDDD", Field::DayOfIsoYear),
-    ("ID", Field::IsoDayOfWeek),
-    ("I", Field::IsoYear(1)),
-    ("Q", Field::Quarter),
-    ("MONTH", Field::MonthName),
-    ("MON", Field::MonthShort),
-    ("MM", Field::Month),
-    ("MI", Field::Minute),
-    ("MS", Field::Fraction(3)),
-    ("DAY", Field::DayName),
-    ("DDD", Field::DayOfYear),
-    ("DD", Field::Day),
-    ("DY", Field::DayShort),
-    ("D", Field::DayOfWeek),
-    ("HH24", Field::Hour24),
-    ("HH12", Field::Hour12),
-    ("HH", Field::Hour12),
-    ("SSSSS", Field::SecondsOfDay),
-    ("SSSS", Field::SecondsOfDay),
-    ("SS", Field::Second),
-    ("US", Field::Fraction(6)),
-    ("FF1", Field::Fraction(1)),
-    ("FF2", Field::Fraction(2)),
-    ("FF3", Field::Fraction(3)),
-    ("FF4", Field::Fraction(4)),
-    ("FF5", Field::Fraction(5)),
-    ("FF6", Field::Fraction(6)),
-    ("AM", Field::HalfDay { dotted: false }),
-    ("PM", Field::HalfDay { dotted: false }),
-    ("A.M.", Field::HalfDay { dotted: true }),
-    ("P.M.", Field::HalfDay { dotted: true }),
-    ("AD", Field::Era { dotted: false }),
-    ("BC", Field::Era { dotted: false }),
-    ("A.D.", Field::Era { dotted: true }),
-    ("B.C.", Field::Era { dotted: true }),
-    ("WW", Field::WeekOfYear),
-    ("W", Field::WeekOfMonth),
-    ("CC", Field::Century),
-    ("J", Field::JulianDay),
-    ("RM", Field::RomanMonth),
-    ("TZH", Field::OffsetHours),
-    ("TZM", Field::OffsetMinutes),
-    ("TZ", Field::ZoneName),
-    ("OF", Field::Offset),
-];
+/// Returns the patterns that begin with a letter. Of those that begin alike, the longer comes first.
+fn patterns_of(first: char) -> &'static [(&'static str, Field)] {
+    match first.to_ascii_uppercase() {
+        'Y' => &[
+            ("Y,YYY", Field::YearWithComma),
+            ("YYYY", Field::Year(4)),
+            ("YYY", Field::Year(3)),
+            ("YY", Field::Year(2)),
+            ("Y", Field::Year(1)),
+        ],
+        'I' => &[
+            ("IYYY", Field::IsoYear(4)),
+            ("IYY", Field::IsoYear(3)),
+            ("IY", Field::IsoYear(2)),
+            ("IW", Field::IsoWeek),
+            ("IDDD", Field::DayOfIsoYear),
+            ("ID", Field::IsoDayOfWeek),
+            ("I", Field::IsoYear(1)),
+        ],
+        'Q' => &[("Q", Field::Quarter)],
+        'M' => &[
+            ("MONTH", Field::MonthName),
+            ("MON", Field::MonthShort),
+            ("MM", Field::Month),
+            ("MI", Field::Minute),
+            ("MS", Field::Fraction(3)),
+        ],
+        'D' => &[
+            ("DAY", Field::DayName),
+            ("DDD", Field::DayOfYear),
+            ("DD", Field::Day),
+            ("DY", Field::DayShort),
+            ("D", Field::DayOfWeek),
+        ],
+        'H' => &[("HH24", Field::Hour24), ("HH12", Field::Hour12), ("HH", Field::Hour12)],
+        'S' => &[("SSSSS", Field::SecondsOfDay), ("SSSS", Field::SecondsOfDay), ("SS", Field::Second)],
+        'U' => &[("US", Field::Fraction(6))],
+        'F' => &[
+            ("FF1", Field::Fraction(1)),
+            ("FF2", Field::Fraction(2)),
+            ("FF3", Field::Fraction(3)),
+            ("FF4", Field::Fraction(4)),
+            ("FF5", Field::Fraction(5)),
+            ("FF6", Field::Fraction(6)),
+        ],
+        'A' => &[
+            ("AM", Field::HalfDay { dotted: false }),
+            ("A.M.", Field::HalfDay { dotted: true }),
+            ("AD", Field::Era { dotted: false }),
+            ("A.D.", Field::Era { dotted: true }),
+        ],
+        'P' => &[("PM", Field::HalfDay { dotted: false }), ("P.M.", Field::HalfDay { dotted: true })],
+        'B' => &[("BC", Field::Era { dotted: false }), ("B.C.", Field::Era { dotted: true })],
+        'W' => &[("WW", Field::WeekOfYear), ("W", Field::WeekOfMonth)],
+        'C' => &[("CC", Field::Century)],
+        'J' => &[("J", Field::JulianDay)],
+        'R' => &[("RM", Field::RomanMonth)],
+        'T' => &[("TZH", Field::OffsetHours), ("TZM", Field::OffsetMinutes), ("TZ", Field::ZoneName)],
+        'O' => &[("OF", Field::Offset)],
+        _ => &[],
+    }
+}
 
 pub(super) const ROMAN_MONTHS: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
@@ -159,57 +165,65 @@ impl Letters {
 }
 
 /// Parses a template; whatever isn't a pattern, or is in double quotes, is text.
-pub(super) fn parse(template: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some(first) = rest.chars().next() {
-        if first == '"' {
-            rest = push_quoted(&rest[1..], &mut text);
-            continue;
-        }
-        if let Some(after) = strip(rest, "FX") {
-            rest = after;
-            continue;
-        }
-        let unfilled = strip(rest, "FM").or_else(|| strip(rest, "TM"));
-        let after = unfilled.unwrap_or(rest);
-        let found = PATTERNS.iter().find_map(|&(pattern, field)| Some((pattern, field, strip(after, pattern)?)));
-        match found {
-            Some((pattern, field, behind)) => {
-                if !text.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut text)));
-                }
-                let (ordinal, behind) = split_ordinal(behind);
-                let letters = Letters::of(&after[..pattern.len()]);
-                parts.push(Part::Field { field, letters, is_filled: unfilled.is_none(), ordinal });
-                rest = behind;
-            }
-            None => {
-                let escaped = rest.strip_prefix('\\').filter(|after| !after.is_empty());
-                let character = escaped.and_then(|after| after.chars().next()).unwrap_or(first);
-                text.push(character);
-                rest = &escaped.unwrap_or(rest)[character.len_utf8()..];
-            }
-        }
-    }
-    if !text.is_empty() {
-        parts.push(Part::Text(text));
-    }
-    parts
+pub(super) fn parse(template: &str) -> Parts<'_> {
+    Parts { rest: template, is_quoted: false }
 }
 
-/// Takes text up to the next double quote that isn't escaped by a backslash; returns the rest.
-fn push_quoted<'t>(quoted: &'t str, text: &mut String) -> &'t str {
-    let mut characters = quoted.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' => break,
-            '\\' => text.extend(characters.next()),
-            other => text.push(other),
+/// The parts of a template.
+pub(super) struct Parts<'t> {
+    rest: &'t str,
+    is_quoted: bool,
+}
+
+/// Size at which a text becomes a part, in bytes.
+const TEXT_BYTES: usize = 1 << 12;
+
+impl Iterator for Parts<'_> {
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        let mut text = String::new();
+        while let Some(first) = self.rest.chars().next().filter(|_| text.len() < TEXT_BYTES) {
+            if first == '"' {
+                self.is_quoted = !self.is_quoted;
+                self.rest = &self.rest[1..];
+                continue;
+            }
+            if let Some((field, behind)) = self.field(first) {
+                if text.is_empty() {
+                    self.rest = behind;
+                    return Some(field);
+                }
+                break;
+            }
+            if let Some(behind) = strip(self.rest, "FX").filter(|_| !self.is_quoted) {
+                self.rest = behind;
+                continue;
+            }
+            let escaped = self.rest.strip_prefix('\\').filter(|after| !after.is_empty());
+            let character = escaped.and_then(|after| after.chars().next()).unwrap_or(first);
+            text.push(character);
+            self.rest = &escaped.unwrap_or(self.rest)[character.len_utf8()..];
         }
+        (!text.is_empty()).then_some(Part::Text(text))
     }
-    characters.as_str()
+}
+
+impl<'t> Parts<'t> {
+    /// Returns the field at the start of the rest, and what is behind it.
+    fn field(&self, first: char) -> Option<(Part, &'t str)> {
+        if self.is_quoted || !first.is_ascii_alphabetic() {
+            return None;
+        }
+        let unfilled = strip(self.rest, "FM").or_else(|| strip(self.rest, "TM"));
+        let after = unfilled.unwrap_or(self.rest);
+        let known = patterns_of(after.chars().next()?);
+        let (pattern, field, behind) =
+            known.iter().find_map(|&(name, field)| Some((name, field, strip(after, name)?)))?;
+        let (ordinal, behind) = split_ordinal(behind);
+        let letters = Letters::of(&after[..pattern.len()]);
+        Some((Part::Field { field, letters, is_filled: unfilled.is_none(), ordinal }, behind))
+    }
 }
 
 /// Splits off `TH` after a number, but not that of `DDTHH24`, which separates day and hour.
@@ -232,21 +246,34 @@ pub(super) enum Pattern {
     Format(Vec<Item>),
 }
 
-impl Pattern {
-    pub(super) fn parse(pattern: &str) -> Result<Self> {
+impl Format for Pattern {
+    fn parse(pattern: &str) -> Result<Self> {
         Ok(match pattern.contains('%') {
             true => Self::Format(format::parse(pattern)?),
-            false => Self::Template(parse(pattern)),
+            false => Self::Template(parse(pattern).collect()),
         })
     }
-}
 
-impl Format for Pattern {
-    fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) {
+    fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) -> Result<()> {
         match self {
             Self::Format(items) => items.write(moment, is_zoned, out),
-            Self::Template(parts) => parts.iter().for_each(|part| part.write(moment, is_zoned, out)),
+            Self::Template(parts) => {
+                parts.iter().for_each(|part| part.write(moment, is_zoned, out));
+                Ok(())
+            }
         }
+    }
+
+    fn write_parsing(pattern: &str, moment: Option<Moment>, is_zoned: bool, out: &mut Writer<'_>) -> Result<()> {
+        if pattern.contains('%') {
+            return Vec::<Item>::write_parsing(pattern, moment, is_zoned, out);
+        }
+        // Any text is a template.
+        let Some(moment) = moment else { return Ok(()) };
+        parse(pattern).try_for_each(|part| {
+            part.write(moment, is_zoned, out);
+            out.go(if let Part::Text(text) = &part { text.len() } else { STEPS_OF_FIELD })
+        })
     }
 }
 

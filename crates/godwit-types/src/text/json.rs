@@ -4,11 +4,19 @@
 use std::fmt::Write as _;
 use std::mem::take;
 
-/// Returns `Some` if the text is JSON.
-pub(super) fn check(text: &str) -> Option<()> {
+/// Bytes between two questions whether to go on.
+const ASK_BYTES: usize = 1 << 16;
+
+/// Returns `Some` if the text is JSON, and `proceed`, which is asked in long texts, never returned false.
+pub(super) fn check(text: &str, proceed: &mut dyn FnMut() -> bool) -> Option<()> {
     let mut text = Cursor { text: text.as_bytes(), at: 0 };
     let mut open = Open::default();
+    let mut ask_at = ASK_BYTES;
     loop {
+        if text.at >= ask_at {
+            ask_at = text.at + ASK_BYTES;
+            proceed().then_some(())?;
+        }
         match text.next()? {
             b'[' => {
                 text.at += 1;

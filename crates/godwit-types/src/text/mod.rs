@@ -55,7 +55,7 @@ pub fn parse_value(text: &str, ty: &SqlType) -> Result<Value> {
         SqlType::Uuid => bytes::parse_uuid(text).map(Value::Uuid).ok_or_else(not),
         SqlType::Blob => bytes::parse_blob(text).map(|bytes| Value::Blob(bytes.into())).ok_or_else(not),
         SqlType::Bit => bytes::parse_bits(text).map(Value::text).ok_or_else(not),
-        SqlType::Json => json::check(text).map(|()| Value::text(text)).ok_or_else(not),
+        SqlType::Json => json::check(text, &mut || true).map(|()| Value::text(text)).ok_or_else(not),
         SqlType::Enum(labels) => parse_label(text, labels, ty),
         _ if ty.is_nested() => nested::parse(text, ty),
         _ => numbers::parse_exact(text, ty),
@@ -64,7 +64,17 @@ pub fn parse_value(text: &str, ty: &SqlType) -> Result<Value> {
 
 /// Returns true if a text is JSON.
 pub fn is_json(text: &str) -> bool {
-    json::check(text).is_some()
+    json::check(text, &mut || true).is_some()
+}
+
+/// Returns true if a text is JSON; asks `proceed` now and then, in long texts, whether to go on.
+pub fn is_json_while(text: &str, mut proceed: impl FnMut() -> Result<()>) -> Result<bool> {
+    let mut asked = Ok(());
+    let is_json = json::check(text, &mut || {
+        asked = proceed();
+        asked.is_ok()
+    });
+    asked.map(|()| is_json.is_some())
 }
 
 /// Returns the value as text: the cast to VARCHAR; `NULL` for NULL.

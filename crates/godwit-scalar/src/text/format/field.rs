@@ -239,9 +239,9 @@ fn write_postgres(text: Option<&str>, spec: &Spec, width: usize, out: &mut Write
     let fill_from = out.row_mut().len();
     match (spec.kind, text) {
         (Some('I'), None) => return Err(refused("NULL is no name")),
-        (Some('I'), Some(text)) => write_name(text, out),
+        (Some('I'), Some(text)) => write_name(text, out)?,
         (Some('L'), None) => out.push_str("NULL"),
-        (Some('L'), Some(text)) => write_literal(text, out),
+        (Some('L'), Some(text)) => write_literal(text, out)?,
         (_, text) => out.push_str(text.unwrap_or("")),
     }
     let written = out.row_mut()[fill_from..].iter().filter(|&&byte| byte & 0xC0 != 0x80).count();

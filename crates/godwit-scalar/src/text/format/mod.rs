@@ -96,7 +96,7 @@ impl Kernel for Format {
                 let template = match &mut last {
                     Some((text, template)) if *text == format => template,
                     other => {
-                        let template = Template::parse(formats.text(row), columns.len(), self.is_printf)?;
+                        let template = Template::parse(formats.text(row), columns.len(), self.is_printf, work)?;
                         &other.insert((format, template)).1
                     }
                 };

@@ -4,7 +4,9 @@ use godwit_common::{Error, Result, SqlState};
 
 use super::field::{Cell, Fields};
 use super::{braces, percent, postgres};
-use crate::rows::Writer;
+use crate::kernel::{Lease, Work};
+use crate::room::scratch;
+use crate::rows::{Pace, Writer};
 
 /// The syntax of a format's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,8 @@ impl Style {
 pub(super) struct Template {
     pub(super) style: Style,
     pieces: Vec<Piece>,
+    /// The memory of the pieces, if it is much.
+    _lease: Option<Lease>,
 }
 
 pub(super) enum Piece {
@@ -96,15 +100,19 @@ pub(super) enum Size {
 }
 
 impl Template {
-    pub(super) fn parse(format: &str, arguments: usize, is_printf: bool) -> Result<Self> {
+    pub(super) fn parse(format: &str, arguments: usize, is_printf: bool, work: &dyn Work) -> Result<Self> {
         let style = Style::of(format, is_printf);
-        let parser = Parser { rest: format, format, style, arguments, next: 0, is_numbered: None };
+        let starts = memchr::memchr2_iter(b'{', b'%', format.as_bytes()).count();
+        // The pieces of a list that grows are there twice meanwhile.
+        let lease = scratch(2 * starts * 2 * size_of::<Piece>() + format.len(), work)?;
+        let pace = Pace::new(work);
+        let parser = Parser { rest: format, format, style, arguments, next: 0, is_numbered: None, pace };
         let pieces = match style {
             Style::Braces => braces::pieces(parser),
             Style::Percent => percent::pieces(parser),
             Style::Postgres => postgres::pieces(parser),
         }?;
-        Ok(Self { style, pieces })
+        Ok(Self { style, pieces, _lease: lease })
     }
 
     pub(super) fn write<'c>(
@@ -118,10 +126,14 @@ impl Template {
                 Piece::Text(text) => out.push_str(text),
                 Piece::Value { argument, spec } => fields.write(cell(*argument), spec, self.style, &cell, out)?,
             }
+            out.go(STEPS_OF_PIECE)?;
         }
         Ok(())
     }
 }
+
+/// What writing a piece counts for.
+const STEPS_OF_PIECE: usize = 16;
 
 /// Parses a format.
 pub(super) struct Parser<'f> {
@@ -132,6 +144,7 @@ pub(super) struct Parser<'f> {
     next: usize,
     /// Whether fields give the numbers of their arguments; `None` before the first field.
     is_numbered: Option<bool>,
+    pace: Pace<'f>,
 }
 
 impl<'f> Parser<'f> {
@@ -187,6 +200,7 @@ impl<'f> Parser<'f> {
 
     /// Returns the argument of the next field: the given one, from 0, or else the one after the last field's.
     pub(super) fn argument(&mut self, number: Option<usize>) -> Result<usize> {
+        self.pace.go(STEPS_OF_PIECE)?;
         let is_mixed = self.is_numbered.is_some_and(|is_numbered| is_numbered != number.is_some());
         if is_mixed && self.style != Style::Postgres {
             return Err(self.wrong("some of its fields have numbers, others don't"));
