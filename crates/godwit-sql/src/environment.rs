@@ -224,7 +224,7 @@ impl StatementNames {
         let function = self.resolver.reject_function(name)?;
         let (value, ty) = (Value::text(name), SqlType::Varchar);
         let rows = self.table_function(function, &[TableArgument { name: None, value, ty, span: Span::NONE }])?;
-        Some(rows.map(|rows| Named::Relation(rows, vec![name.to_owned()])))
+        Some(rows.map(|rows| Named::Relation(rows, vec![SYSTEM.to_owned(), name.to_owned()])))
     }
 
     /// Splits the arguments of a function that reads files: paths, then options by name.
