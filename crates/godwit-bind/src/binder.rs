@@ -42,8 +42,8 @@ pub struct Binder {
     pub(crate) shared_values: HashMap<Expr, ColumnId>,
     /// What queries use, if that is wanted.
     pub(crate) usage: Option<Usage>,
-    /// Values of parameters by their names, if the plan is for these values only.
-    pub(crate) parameter_values: HashMap<String, Expr>,
+    /// Values of parameters, with their names, if the plan is for these values only.
+    pub(crate) parameter_values: Arc<[(String, Value, SqlType)]>,
     /// True while an expression of a definition is bound, which has the default dialect.
     is_stored: bool,
 }
@@ -186,17 +186,15 @@ impl Binder {
             enclosing: Vec::new(),
             shared_values: HashMap::new(),
             usage: None,
-            parameter_values: HashMap::new(),
+            parameter_values: Arc::default(),
             is_stored: false,
         }
     }
 
     /// Returns the same binder for a plan with these values in place of parameters, given with their names.
     #[must_use]
-    pub fn with_parameter_values(mut self, values: &[(String, Value, SqlType)]) -> Self {
-        let value =
-            |(name, value, ty): &(String, Value, SqlType)| (name.clone(), Expr::literal(value.clone(), ty.clone()));
-        self.parameter_values = values.iter().map(value).collect();
+    pub fn with_parameter_values(mut self, values: Arc<[(String, Value, SqlType)]>) -> Self {
+        self.parameter_values = values;
         self
     }
 

@@ -200,7 +200,7 @@ impl Planner {
     }
 
     pub(crate) fn binder(&self, names: &Arc<StatementNames>) -> Binder {
-        let mut binder = Binder::new(names.clone()).with_parameter_values(&self.parameter_values);
+        let mut binder = Binder::new(names.clone()).with_parameter_values(self.parameter_values.clone());
         for (number, ty) in (1..).zip(&self.parameter_types) {
             let parameter = binder.plan.parameter(&number.to_string());
             binder.plan.parameter_info_mut(parameter).ty = ty.clone();

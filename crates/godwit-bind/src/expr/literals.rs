@@ -37,8 +37,8 @@ impl Binder {
             ast::Parameter::Number(number) => number.to_string(),
             ast::Parameter::Name(name) => name.to_string(),
         };
-        if let Some(value) = self.parameter_values.get(&name) {
-            return value.clone();
+        if let Some((_, value, ty)) = self.parameter_values.iter().find(|(known, ..)| *known == name) {
+            return Expr::literal(value.clone(), ty.clone());
         }
         let id = self.plan.parameter(&name);
         Expr::new(ExprKind::Parameter(id), self.plan.parameter_info(id).ty.clone(), true)

@@ -240,10 +240,10 @@ fn has_zone(ty: &SqlType) -> bool {
 
 /// Returns the options that say something about a scan: those of which neither the format nor the columns tell.
 fn arguments_shown(given: &[CopyOption]) -> Option<String> {
-    let mut given: Vec<CopyOption> =
-        given.iter().filter(|option| !["format", "columns"].contains(&&*option.name)).cloned().collect();
-    given.sort_by(|a, b| a.name.cmp(&b.name));
-    sniffed::arguments(&given)
+    let shown = given.iter().filter(|option| !["format", "columns"].contains(&option.name.as_str()));
+    let mut shown: Vec<String> = shown.map(sniffed::argument).collect();
+    shown.sort_unstable();
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 /// Returns the column as which the values for a column of a table are read: as text, which is then cast, if only casts

@@ -42,7 +42,7 @@ pub(super) fn keep_errors(
     let begin = |row| records.range(piece, row).start;
     let of_fields = fields.iter().map(|&(row, column)| (begin(row), column, Wrong::Field(row, column)));
     let mut errors: Vec<_> = of_records.chain(of_fields).collect();
-    errors.sort_by_key(|(begin, column, _)| (*begin, *column));
+    errors.sort_unstable_by_key(|(begin, column, _)| (*begin, *column));
     let mut line = records.lines(piece);
     rejects.extend(piece.source, errors, |(.., error)| match error {
         Wrong::Record(record) => wrong_record(table, piece, record),

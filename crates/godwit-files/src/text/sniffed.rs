@@ -57,6 +57,7 @@ pub(crate) fn sniffed_row(
     let columns =
         found.columns.iter().map(|(name, ty)| Value::Struct([Value::text(&**name), Value::text(&**ty)].into()));
     let or_null = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::text);
+    let arguments: Vec<String> = given.iter().map(argument).collect();
     Ok(vec![
         Value::text(&*found.delimiter),
         shown(&found.quote),
@@ -68,7 +69,7 @@ pub(crate) fn sniffed_row(
         Value::List(columns.collect()),
         or_null(&found.date_format),
         or_null(&found.timestamp_format),
-        or_null(&arguments(given)),
+        if arguments.is_empty() { Value::Null } else { Value::text(arguments.join(", ")) },
         Value::text(found.prompt(path, sniffed.header.is_some(), given)),
     ])
 }
@@ -78,10 +79,9 @@ pub(super) fn shown(character: &str) -> Value {
     Value::text(if character.is_empty() { NONE } else { character })
 }
 
-/// Returns the user's options as SQL; `None` if there are none.
-pub(super) fn arguments(given: &[CopyOption]) -> Option<String> {
-    let arguments: Vec<String> = given.iter().map(|option| format!("{}={}", option.name, written(option))).collect();
-    (!arguments.is_empty()).then(|| arguments.join(", "))
+/// Returns an option as SQL.
+pub(super) fn argument(option: &CopyOption) -> String {
+    format!("{}={}", option.name, written(option))
 }
 
 /// Returns the options, preceded by one that says that the file is CSV, whatever its name.
