@@ -6,6 +6,7 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{AggregateCall, ColumnId, ColumnSet, Expr, NodeId, Plan, SharedId, WindowCall};
 use godwit_syntax::ast;
+use godwit_types::{SqlType, Value};
 
 use crate::query::CommonTable;
 use crate::scope::Scope;
@@ -41,6 +42,8 @@ pub struct Binder {
     pub(crate) shared_values: HashMap<Expr, ColumnId>,
     /// What queries use, if that is wanted.
     pub(crate) usage: Option<Usage>,
+    /// Values of parameters, with their names, if the plan is for these values only.
+    pub(crate) parameter_values: Arc<[(String, Value, SqlType)]>,
     /// True while an expression of a definition is bound, which has the default dialect.
     is_stored: bool,
 }
@@ -183,8 +186,16 @@ impl Binder {
             enclosing: Vec::new(),
             shared_values: HashMap::new(),
             usage: None,
+            parameter_values: Arc::default(),
             is_stored: false,
         }
+    }
+
+    /// Returns the same binder for a plan with these values in place of parameters, given with their names.
+    #[must_use]
+    pub fn with_parameter_values(mut self, values: Arc<[(String, Value, SqlType)]>) -> Self {
+        self.parameter_values = values;
+        self
     }
 
     /// The choices that apply to what is being bound.

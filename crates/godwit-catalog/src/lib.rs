@@ -40,7 +40,7 @@ pub use sequence::{Sequence, SequenceDefinition, SequenceKeeper, TakenNumbers};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use stored::sequences_in;
 pub use table::{
-    CopyOption, LateHandle, OptionValue, ROW_ID, ROW_ID_NAME, TableDefinition, TableResolver, WritableTable,
-    as_view_type, paths_of,
+    CopyOption, FILE_INDEX, FILE_NAME, FILE_ROW_NUMBER, LateHandle, OptionValue, ROW_ID, ROW_ID_NAME, TableDefinition,
+    TableResolver, WritableTable, as_view_type, hidden_name, paths_of,
 };
 pub use table_function::{Argument, TableFunction, TableFunctions};

@@ -9,7 +9,7 @@ use godwit_plan::{
 };
 use godwit_vector::sql::{collation_of_field, type_of_field};
 
-use crate::{GeneratedKind, ROW_ID, ROW_ID_NAME, TableDefinition, TableRules};
+use crate::{GeneratedKind, TableDefinition, TableRules, hidden_name};
 
 /// A table that a plan scans.
 pub struct ScannedTable {
@@ -28,13 +28,12 @@ impl ScannedTable {
         let rules = table.rules().unwrap_or(&none);
         table.check_usable()?;
         let column = |field: &arrow_schema::FieldRef| {
-            let hidden = field.name() == ROW_ID;
-            let name = if hidden { ROW_ID_NAME } else { field.name() };
+            let hidden = hidden_name(field.name());
             Ok(RelationColumn {
-                name: name.to_owned(),
+                name: hidden.unwrap_or(field.name()).to_owned(),
                 ty: type_of_field(field)?,
                 nullable: field.is_nullable(),
-                hidden,
+                hidden: hidden.is_some(),
                 collation: collation_of_field(field).map(Arc::from),
             })
         };

@@ -52,11 +52,26 @@ impl fmt::Debug for LateHandle {
     }
 }
 
-/// Name of the column added by [`WritableTable::with_row_ids`] in schemas, which nobody would give to a column.
-pub const ROW_ID: &str = "\u{1}row id";
+/// Name of the column added by [`WritableTable::with_row_ids`] in schemas.
+pub const ROW_ID: &str = "\u{1}rowid";
 
 /// Name of that column in SQL, where it is hidden: every visible column of this name comes first.
 pub const ROW_ID_NAME: &str = "rowid";
+
+/// Name in schemas of the hidden column of files with the path of each row's file.
+pub const FILE_NAME: &str = "\u{1}filename";
+
+/// Name of that with the file's number among those of the table.
+pub const FILE_INDEX: &str = "\u{1}file_index";
+
+/// Name of that with the number of the row in the file.
+pub const FILE_ROW_NUMBER: &str = "\u{1}file_row_number";
+
+/// Returns the name in SQL of a column that is hidden there: one of these, which nobody would give to a column.
+pub fn hidden_name(name_in_schema: &str) -> Option<&str> {
+    let is_hidden = [ROW_ID, FILE_NAME, FILE_INDEX, FILE_ROW_NUMBER].contains(&name_in_schema);
+    name_in_schema.strip_prefix('\u{1}').filter(|_| is_hidden)
+}
 
 /// One of the database's own tables, whose rows can be changed.
 pub trait WritableTable: Send + Sync {
@@ -180,6 +195,12 @@ pub trait TableResolver: Send + Sync {
     ///
     /// Called whenever the name is bound, so it should cache what it read from unchanged files.
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>>;
+
+    /// Returns the table function whose rows are those that scans of the connection rejected into the table of this name;
+    /// `None`: there is no such table.
+    fn reject_function(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
 
     /// Calls [`TableResolver::resolve_path`] for several paths, in parallel if that helps.
     fn resolve_paths(&self, paths: &[&str]) -> Vec<Option<Result<Arc<TableDefinition>>>> {

@@ -1,11 +1,16 @@
-//! Columns with one value per file: those of folders, as in `sales/year=2024/month=5/x.parquet`, and the file's path.
+//! Columns with one value per file: those of folders, as in `sales/year=2024/month=5/x.parquet`, the file's path, and its
+//! number.
 
 use std::path::{Component, Path};
 
 use arrow_schema::Field;
-use godwit_catalog::CopyOption;
+use godwit_catalog::{CopyOption, FILE_INDEX, FILE_NAME, hidden_name};
 use godwit_common::{Error, Result};
+use godwit_pipeline::ScanTask;
+use godwit_pipeline::scan_filter::StagePlan;
 use godwit_types::{SqlType, Value, format_value, parse_value};
+use godwit_vector::sql::vector_of_values;
+use godwit_vector::{CHUNK_ROWS, Chunk, ValueRange};
 
 /// Represents NULL in the name of a folder.
 const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
@@ -25,6 +30,8 @@ pub(crate) struct FileColumnOptions {
     /// Name of a column with the path of each row's file.
     pub filename: Option<String>,
     pub hive_partitioning: Option<bool>,
+    /// True if there is none, not even a hidden one.
+    pub has_none: bool,
 }
 
 impl FileColumnOptions {
@@ -45,19 +52,71 @@ pub(crate) fn file_columns<P: AsRef<Path>>(
     options: &FileColumnOptions,
     fields: &[Field],
 ) -> Result<Vec<FileColumn>> {
+    if options.has_none {
+        return Ok(Vec::new());
+    }
     let is_known = |name: &str| fields.iter().any(|field| field.name().eq_ignore_ascii_case(name));
     let mut columns = Vec::new();
+    let names = || paths.iter().map(|path| Value::text(path.as_ref().display().to_string())).collect();
     if let Some(name) = &options.filename {
         if is_known(name) {
             return Err(Error::user(format!("the files have a column {name} of their own"))
                 .with_hint("give the column of paths another name: filename = 'path'"));
         }
-        let values = paths.iter().map(|path| Value::text(path.as_ref().display().to_string())).collect();
-        columns.push(FileColumn { name: name.clone(), ty: SqlType::Varchar, values });
+        columns.push(FileColumn { name: name.clone(), ty: SqlType::Varchar, values: names() });
     }
     let of_folders = partitions(paths, options.hive_partitioning)?;
     columns.extend(of_folders.into_iter().filter(|column| !is_known(&column.name)));
+    if options.filename.is_none() {
+        columns.push(FileColumn { name: FILE_NAME.to_owned(), ty: SqlType::Varchar, values: names() });
+    }
+    let numbers = (0..paths.len() as u64).map(|number| Value::Integer(number.into())).collect();
+    columns.push(FileColumn { name: FILE_INDEX.to_owned(), ty: SqlType::UBigInt, values: numbers });
     Ok(columns)
+}
+
+/// Returns for each of several files whether a scan may find rows in it, by filters that need nothing but columns with one
+/// value per file. The first of these is the table's column `first`.
+pub(crate) fn wanted_files(task: &ScanTask, columns: &[FileColumn], first: usize, files: usize) -> Result<Vec<bool>> {
+    let mut is_wanted = vec![true; files];
+    let column = |at: usize| at.checked_sub(first).and_then(|at| columns.get(at));
+    for stage in &task.stages {
+        let StagePlan::Predicate { columns: needed, predicate, can_fail: false, .. } = stage else { continue };
+        let Some(needed) = needed.iter().map(|&at| column(at)).collect::<Option<Vec<_>>>() else { continue };
+        let mut worker = predicate.worker();
+        for begin in (0..files).step_by(CHUNK_ROWS) {
+            let end = files.min(begin + CHUNK_ROWS);
+            let values = needed.iter().map(|column| vector_of_values(&column.values[begin..end], &column.ty));
+            let chunk = Chunk::new(values.collect::<Result<_>>()?, end - begin);
+            if let Some(rows) = worker.rows(&chunk)? {
+                let mut passed = vec![false; end - begin];
+                rows.iter().for_each(|&row| passed[row as usize] = true);
+                is_wanted[begin..end].iter_mut().zip(passed).for_each(|(wanted, passed)| *wanted &= passed);
+            }
+        }
+    }
+    for (at, range) in task.request.pruning().key_ranges {
+        let Some(column) = column(at) else { continue };
+        is_wanted.iter_mut().zip(&column.values).for_each(|(wanted, value)| *wanted &= may_be_in(value, range));
+    }
+    if files > 1 {
+        let read = is_wanted.iter().filter(|wanted| **wanted).count();
+        task.metrics.note("files", format!("{read} of {files}"));
+    }
+    Ok(is_wanted)
+}
+
+/// Returns true unless a value isn't one of the keys that a join looks for.
+fn may_be_in(value: &Value, range: ValueRange) -> bool {
+    match value {
+        Value::Null => false,
+        value => value.as_integer().is_none_or(|value| range.min <= value && value <= range.max),
+    }
+}
+
+/// Returns the name of a column as it is shown.
+pub(crate) fn shown_name(name_in_schema: &str) -> &str {
+    hidden_name(name_in_schema).unwrap_or(name_in_schema)
 }
 
 /// Types for values of folders, the narrowest first.

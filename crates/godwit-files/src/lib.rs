@@ -41,7 +41,7 @@ mod text_domain;
 mod thrift;
 mod trace_file;
 
-pub use copy::{CopySink, FileFormat, OutputFile, SplitOptions};
+pub use copy::{CopySink, CopyTarget, FileFormat, OutputFile, SplitOptions};
 pub use facts::{FileFacts, Takes};
 pub use local::{check_local, check_reachable};
 pub use metadata::metadata_json;

@@ -32,10 +32,11 @@ const SIMILARITY_MIN: f64 = 0.75;
 pub struct FileResolver {
     memory: BufferManager,
     files: Arc<dyn Files>,
-    streams: Streams,
+    streams: Arc<Streams>,
+    /// The rows rejected by scans of the connection.
     rejects: Arc<Rejects>,
     /// Most recently used last.
-    known: Mutex<Vec<Known>>,
+    known: Arc<Mutex<Vec<Known>>>,
 }
 
 /// Self-describing file formats.
@@ -107,7 +108,19 @@ impl FileResolver {
     /// Creates a resolver that accounts for what it reads with `memory`.
     pub fn new(files: Arc<dyn Files>, memory: BufferManager) -> Self {
         let rejects = Arc::new(Rejects::new(memory.clone()));
-        Self { memory, files, streams: Streams::default(), rejects, known: Mutex::default() }
+        Self { memory, files, streams: Arc::default(), rejects, known: Arc::default() }
+    }
+
+    /// Returns a resolver for another connection: rejected rows are its own, everything else is shared.
+    #[must_use]
+    pub fn of_connection(&self) -> Self {
+        Self {
+            memory: self.memory.clone(),
+            files: self.files.clone(),
+            streams: self.streams.clone(),
+            rejects: Arc::new(Rejects::new(self.memory.clone())),
+            known: self.known.clone(),
+        }
     }
 
     /// Returns the means to read text files.
@@ -233,6 +246,10 @@ impl FileResolver {
 }
 
 impl TableResolver for FileResolver {
+    fn reject_function(&self, name: &str) -> Option<&'static str> {
+        self.rejects.function(name)
+    }
+
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>> {
         let looks_like_file = is_glob(path) || path.contains('/') || Format::of_extension(Path::new(path)).is_some();
         let is_there = || self.files.metadata(Path::new(path)).is_ok_and(|found| found.kind != FileKind::Folder);

@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use godwit_catalog::{ColumnStatistics, CopyOption, TableDefinition, TableStatistics};
+use godwit_catalog::{ColumnStatistics, CopyOption, FILE_ROW_NUMBER, TableDefinition, TableStatistics};
 use godwit_common::{Error, ErrorKind, Result};
 use godwit_expression::TextDomain;
 use godwit_io::{DiskSystem, Files};
 use godwit_memory::BufferManager;
-use godwit_pipeline::{QueryContext, SampledTable, Scan, ScanRequest, Source, Table, TableHandle};
+use godwit_pipeline::{QueryContext, SampledTable, Scan, ScanRequest, ScanTask, Source, Table, TableHandle};
 use godwit_types::{SqlType, Value};
 use godwit_vector::sql::{field_of, vector_of_values};
 use godwit_vector::{ColumnType, Flat, PhysicalType, RowType, ValueRange, Vector};
 
 use crate::distinct;
 use crate::footer::ParquetFile;
-use crate::hive::{FileColumn, FileColumnOptions, file_columns};
+use crate::hive::{FileColumn, FileColumnOptions, file_columns, wanted_files};
 use crate::same_columns::{same_columns, united_columns};
 use crate::sample;
 use crate::statistics::{PartBounds, column_statistics, row_group_bounds};
@@ -29,6 +29,9 @@ pub struct ParquetTable {
     files: Vec<TableFile>,
     schema: SchemaRef,
     row_type: RowType,
+    /// The columns with one value per file, and the position of the first.
+    file_columns: Vec<FileColumn>,
+    first_file_column: usize,
     statistics: Arc<TableStatistics>,
     /// Per column: all values of a text column, once requested; `None` inside if there are too many.
     domains: Vec<OnceLock<Option<KnownDomain>>>,
@@ -76,13 +79,13 @@ pub(crate) struct ParquetOptions {
 impl ParquetOptions {
     /// Returns the options for just the columns of the files.
     pub(crate) fn without_folders() -> Self {
-        let file_columns = FileColumnOptions { filename: None, hive_partitioning: Some(false) };
+        let file_columns = FileColumnOptions { has_none: true, ..FileColumnOptions::default() };
         Self { union_by_name: false, file_columns, row_number: false }
     }
 
     /// Returns true if they ask for columns that a single file doesn't have.
     pub(crate) fn add_columns(&self) -> bool {
-        let FileColumnOptions { filename, hive_partitioning } = &self.file_columns;
+        let FileColumnOptions { filename, hive_partitioning, .. } = &self.file_columns;
         self.union_by_name || self.row_number || filename.is_some() || *hive_partitioning == Some(true)
     }
 
@@ -106,13 +109,12 @@ impl ParquetOptions {
 
 impl ParquetTable {
     /// Opens files as one table, rows in the order of the files. The first file determines the columns; the others must
-    /// have them with the same types, in any order. Folders named `key=value` are columns, too. `memory` accounts for
-    /// the footers and the domains of texts.
+    /// have them with the same types, in any order. `memory` accounts for the footers and the domains of texts.
     pub fn open(paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
-        Self::open_on(&DiskSystem, paths, &ParquetOptions::default(), memory)
+        Self::open_on(&DiskSystem, paths, &ParquetOptions::without_folders(), memory)
     }
 
-    /// Like [`open`](Self::open), for files anywhere.
+    /// Like [`open`](Self::open), for files anywhere, and with columns that aren't in them.
     pub(crate) fn open_on(
         place: &dyn Files,
         paths: Vec<PathBuf>,
@@ -125,7 +127,7 @@ impl ParquetTable {
             place.will_open(&paths[index..]);
             opened.push(ParquetFile::open(place, path, memory)?);
         }
-        let (files, fields) = table_files(&paths, opened, options)?;
+        let TableFiles { files, fields, file_columns, first_file_column } = table_files(&paths, opened, options)?;
         let columns = (0..fields.len()).map(|column| {
             // A type without kernels is an error when a query reads it, not when the file is opened.
             let ty = ColumnType::new(fields[column].data_type().clone(), fields[column].is_nullable());
@@ -154,6 +156,8 @@ impl ParquetTable {
             files,
             schema: Arc::new(Schema::new(fields)),
             row_type,
+            file_columns,
+            first_file_column,
             statistics: Arc::new(statistics),
             memory: memory.clone(),
         }))
@@ -198,6 +202,11 @@ impl ParquetTable {
 
     pub(crate) fn files(&self) -> &[TableFile] {
         &self.files
+    }
+
+    /// Returns for each file whether a scan may find rows in it, by the columns with one value per file.
+    pub(crate) fn wanted_files(&self, task: &ScanTask) -> Result<Vec<bool>> {
+        wanted_files(task, &self.file_columns, self.first_file_column, self.files.len())
     }
 
     /// Returns the proven range of a column.
@@ -302,26 +311,33 @@ impl Table for ParquetTable {
     }
 }
 
-/// Returns the files with the source of each column of the table, and these columns.
-fn table_files(
-    paths: &[PathBuf],
-    opened: Vec<ParquetFile>,
-    options: &ParquetOptions,
-) -> Result<(Vec<TableFile>, Vec<Field>)> {
+/// Files with the source of each column of the table, and these columns.
+struct TableFiles {
+    files: Vec<TableFile>,
+    fields: Vec<Field>,
+    file_columns: Vec<FileColumn>,
+    first_file_column: usize,
+}
+
+/// Returns files as those of a table.
+fn table_files(paths: &[PathBuf], opened: Vec<ParquetFile>, options: &ParquetOptions) -> Result<TableFiles> {
     let of_files: Vec<Vec<Field>> =
         opened.iter().map(|file| file.columns.iter().map(|column| column.field.clone()).collect()).collect();
     let named: Vec<(&Path, &[Field])> =
         paths.iter().map(PathBuf::as_path).zip(of_files.iter().map(Vec::as_slice)).collect();
     let (mut fields, places) = if options.union_by_name { united_columns(&named)? } else { same_columns(&named)? };
     let of_paths = file_columns(paths, &options.file_columns, &fields)?;
+    let first_file_column = fields.len();
     for column in &of_paths {
         fields.push(field_of(&column.name, &column.ty, column.values.iter().any(Value::is_null))?);
     }
-    if options.row_number {
-        if fields.iter().any(|field| field.name().eq_ignore_ascii_case(ROW_NUMBER)) {
-            return Err(Error::user(format!("the files have a column {ROW_NUMBER} of their own")));
-        }
-        fields.push(field_of(ROW_NUMBER, &SqlType::BigInt, false)?);
+    if options.row_number && fields.iter().any(|field| field.name().eq_ignore_ascii_case(ROW_NUMBER)) {
+        return Err(Error::user(format!("the files have a column {ROW_NUMBER} of their own")));
+    }
+    let has_row_number = options.row_number || !options.file_columns.has_none;
+    if has_row_number {
+        let name = if options.row_number { ROW_NUMBER } else { FILE_ROW_NUMBER };
+        fields.push(field_of(name, &SqlType::BigInt, false)?);
     }
     let mut files = Vec::with_capacity(opened.len());
     for (number, (file, places)) in opened.into_iter().zip(places).enumerate() {
@@ -339,14 +355,14 @@ fn table_files(
             columns.push(ColumnPlace::Value((!value.is_null()).then_some(flat)));
             bounds.push(Some(PartBounds::of_value(value, &file.row_group_rows)));
         }
-        if options.row_number {
+        if has_row_number {
             let (first_rows, of_groups) = PartBounds::of_row_numbers(&file.row_group_rows);
             columns.push(ColumnPlace::RowNumber(first_rows));
             bounds.push(Some(of_groups));
         }
         files.push(TableFile { file, columns, bounds });
     }
-    Ok((files, fields))
+    Ok(TableFiles { files, fields, file_columns: of_paths, first_file_column })
 }
 
 /// Returns the average bytes of a value, if files have that information: only for strings.

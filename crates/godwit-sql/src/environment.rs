@@ -193,7 +193,38 @@ impl StatementNames {
         let (paths, options) = self.paths_and_options(name, arguments)?;
         let implied = implied.iter().map(|&(option, value)| CopyOption::new(option, value));
         let options: Vec<_> = implied.chain(options).collect();
+        self.check_reject_tables(&options)?;
         Self::scanned(self.resolver.text_table(&paths, &options, None)?)
+    }
+
+    /// Fails if options ask for rejected rows in a table whose name another one has.
+    pub(crate) fn check_reject_tables(&self, options: &[CopyOption]) -> Result<()> {
+        let option = |name: &str| options.iter().find(|option| option.name == name);
+        let named = [("rejects_table", "reject_errors"), ("rejects_scan", "reject_scans")];
+        let are_stored = option("store_rejects").is_some_and(|option| option.flag().is_ok_and(|flag| flag));
+        if !are_stored && named.iter().all(|(name, _)| option(name).is_none()) {
+            return Ok(());
+        }
+        for (name, usual) in named {
+            let table = option(name).and_then(CopyOption::word).unwrap_or(usual);
+            let is_taken = self.namespace.find(&[table]).is_some()
+                || self.resolver.reject_function(table).is_none() && self.named(&[table])?.is_some();
+            if is_taken {
+                return Err(Error::user(format!(
+                    "rejected rows can't go to {table}: there is a table or view of that name"
+                ))
+                .with_hint(format!("name another one: {name} = '…'")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the rows that scans of the connection rejected into a table of this name.
+    fn rejected(&self, name: &str) -> Option<Result<Named>> {
+        let function = self.resolver.reject_function(name)?;
+        let (value, ty) = (Value::text(name), SqlType::Varchar);
+        let rows = self.table_function(function, &[TableArgument { name: None, value, ty, span: Span::NONE }])?;
+        Some(rows.map(|rows| Named::Relation(rows, vec![SYSTEM.to_owned(), name.to_owned()])))
     }
 
     /// Splits the arguments of a function that reads files: paths, then options by name.
@@ -268,6 +299,11 @@ impl Environment for StatementNames {
             return Ok(Some(found));
         }
         let Some((name, entry)) = self.namespace.find(parts) else {
+            if let [table] = parts
+                && let Some(rows) = self.rejected(table)
+            {
+                return rows.map(Some);
+            }
             // As in PostgreSQL, its tables are found without their schema; so are our own views.
             return Ok(match parts {
                 [table] if table.to_lowercase().starts_with("pg_") => {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span};
-use godwit_syntax::TEXT_BYTES_MAX;
 use godwit_syntax::ast::{AlterTable, AlterTableAction, CopyDirection, CopyPath, ObjectName, Statement, Truncate};
+use godwit_syntax::{Parameters, TEXT_BYTES_MAX};
 
 use crate::write::writes;
 
@@ -17,6 +17,7 @@ pub struct ParsedStatement {
     pub(crate) script: Arc<str>,
     range: Range<usize>,
     pub(crate) depth: usize,
+    parameters: Parameters,
     pub(crate) statement: Statement,
 }
 
@@ -40,7 +41,8 @@ impl ParsedStatement {
     /// Returns a statement that is part of this one.
     pub(crate) fn part(&self, statement: Statement, span: Span) -> Self {
         let range = span.start as usize..span.end as usize;
-        Self { script: Arc::clone(&self.script), range, depth: self.depth, statement }
+        let (script, parameters) = (Arc::clone(&self.script), self.parameters.clone());
+        Self { script, range, depth: self.depth, parameters, statement }
     }
 
     /// Splits a statement that makes several changes: ALTER TABLE and TRUNCATE with a list.
@@ -63,6 +65,12 @@ impl ParsedStatement {
     /// Returns the statement's text, without the semicolon.
     pub fn text(&self) -> &str {
         &self.script[self.range.clone()]
+    }
+
+    /// Returns the names of its parameters: those with numbers, then the others.
+    pub fn parameter_names(&self) -> impl Iterator<Item = String> {
+        let names = self.parameters.names.iter().map(|name| name.to_string());
+        (1..=self.parameters.count).map(|number| number.to_string()).chain(names)
     }
 
     /// Returns the script that the statement is a part of, which spans of its errors refer to.
@@ -158,6 +166,7 @@ pub(crate) fn parse_script(sql: &str) -> Result<Vec<ParsedStatement>> {
         script: Arc::clone(&script),
         range: parsed.span.start as usize..parsed.span.end as usize,
         depth: parsed.depth,
+        parameters: parsed.parameters,
         statement: parsed.statement,
     };
     Ok(parsed.into_iter().map(statement).collect())

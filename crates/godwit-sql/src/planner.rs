@@ -9,7 +9,7 @@ use godwit_common::{Error, Result, Span, with_stack};
 use godwit_functions::{Listed, ListedKind};
 use godwit_plan::Plan;
 use godwit_syntax::ast::{self, SetExprKind};
-use godwit_types::SqlType;
+use godwit_types::{SqlType, Value};
 
 use crate::environment::{StatementNames, mentions_row_ids, table_functions};
 use crate::parse::parse_script;
@@ -36,6 +36,8 @@ pub struct Planner {
     session: SessionValues,
     /// Types of the first parameters, by number.
     parameter_types: Vec<SqlType>,
+    /// Values of all parameters, with their names, if the plan may depend on them.
+    parameter_values: Arc<[(String, Value, SqlType)]>,
     /// Plans may run over later versions of the tables for which they are made.
     pub(crate) outlives_rows: bool,
     /// Fails once the statement has been cancelled.
@@ -70,12 +72,20 @@ impl Planner {
             threads: 1,
             session: SessionValues::default(),
             parameter_types: Vec::new(),
+            parameter_values: Arc::default(),
             outlives_rows: false,
             interrupt: uninterrupted(),
             read_rows: None,
             written: Vec::new(),
             row_ids: false,
         }
+    }
+
+    /// Returns the same planner for tables in files that this resolver finds.
+    #[must_use]
+    pub fn with_resolver(mut self, resolver: Arc<dyn TableResolver>) -> Self {
+        self.resolver = resolver;
+        self
     }
 
     /// Returns the same planner with these table functions, besides those that read files.
@@ -111,6 +121,7 @@ impl Planner {
             threads: self.threads,
             session: self.session.clone(),
             parameter_types: Vec::new(),
+            parameter_values: Arc::default(),
             outlives_rows: false,
             interrupt,
             read_rows: None,
@@ -171,6 +182,13 @@ impl Planner {
         self
     }
 
+    /// Returns the same planner for a plan with these values in place of parameters, given with their names.
+    #[must_use]
+    pub fn with_parameter_values(mut self, values: Vec<(String, Value, SqlType)>) -> Self {
+        self.parameter_values = values.into();
+        self
+    }
+
     /// Returns the same planner for plans that stay valid when rows change, as long as no definition does.
     #[must_use]
     pub fn outliving_rows(mut self) -> Self {
@@ -179,7 +197,7 @@ impl Planner {
     }
 
     pub(crate) fn binder(&self, names: &Arc<StatementNames>) -> Binder {
-        let mut binder = Binder::new(names.clone());
+        let mut binder = Binder::new(names.clone()).with_parameter_values(self.parameter_values.clone());
         for (number, ty) in (1..).zip(&self.parameter_types) {
             let parameter = binder.plan.parameter(&number.to_string());
             binder.plan.parameter_info_mut(parameter).ty = ty.clone();

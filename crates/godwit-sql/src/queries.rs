@@ -12,7 +12,7 @@ use godwit_syntax::ast::{
     self, CopyDirection, CopyPath, CopySource, Expr, ExprKind, Query, SetExprKind, TableFactor, TableFactorKind,
     TableWithJoins,
 };
-use godwit_types::SqlType;
+use godwit_types::{SqlType, Value};
 
 use crate::environment::{Reader, StatementNames};
 use crate::session::copy_options;
@@ -110,11 +110,20 @@ impl Planner {
         })
     }
 
+    fn computed_path(&self, path: &Expr) -> Result<String> {
+        match self.binder(&self.statement_names()).constant_value(path)? {
+            (Value::Text(path), _) => Ok(path.to_string()),
+            (Value::Null, _) => Err(Error::user("the path of COPY is NULL").at_span(path.span)),
+            (_, ty) => Err(Error::user(format!("the path of COPY is text, this is {ty}")).at_span(path.span)),
+        }
+    }
+
     /// Plans COPY, in either direction.
     pub(crate) fn copy(&self, copy: &ast::Copy) -> Result<Statement> {
         let mut options = copy_options(&copy.options)?;
         let path = match (&copy.path, copy.direction) {
             (CopyPath::File(path, _), _) => path.to_string(),
+            (CopyPath::Computed(path), _) => self.computed_path(path)?,
             (CopyPath::Standard(_), direction) => {
                 if !options.iter().any(|option| option.name == "format") {
                     options.push(CopyOption::new("format", "csv"));

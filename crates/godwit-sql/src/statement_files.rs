@@ -54,6 +54,10 @@ impl TableResolver for StatementFiles {
         self.known.get(path).cloned().unwrap_or_else(|| self.resolver.resolve_path(path))
     }
 
+    fn reject_function(&self, name: &str) -> Option<&'static str> {
+        self.resolver.reject_function(name)
+    }
+
     fn table_of_format(&self, paths: &[&str], format: &str, options: &[CopyOption]) -> Result<Arc<TableDefinition>> {
         self.resolver.table_of_format(paths, format, options)
     }

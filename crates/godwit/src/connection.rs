@@ -21,6 +21,7 @@ use crate::prepared::{ParameterValues, Prepared};
 use crate::result::QueryResult;
 use crate::session::{OwnSettings, Session};
 use crate::settings;
+use crate::system_tables;
 use crate::transactions::{CurrentTransaction, NamedStore, Scope, StatementEnd};
 
 /// A session: settings and a transaction. Statements of one connection may overlap; each has its own result.
@@ -31,6 +32,8 @@ pub(crate) struct Inner {
     pub(crate) database: Database,
     /// The connection's number within the database.
     pub(crate) id: u64,
+    /// Plans its statements; it finds the rows that they rejected.
+    planner: Planner,
     /// Counts the memory of the connection's queries.
     pub(crate) owner: Arc<OwnerCounters>,
     /// The pool, with the connection as owner.
@@ -59,13 +62,16 @@ impl Connection {
         database.0.adaptation.watch(&store);
         let temporary = NamedStore { name: TEMPORARY.into(), store };
         let (taken, prepared) = (TakenNumbers::default(), Mutex::default());
+        let resolver = Arc::new(database.0.resolver.of_connection());
+        let functions = system_tables::functions(&Arc::downgrade(&database.0), &resolver);
+        let planner = database.0.planner.clone().with_resolver(resolver).with_table_functions(functions);
         Self(Arc::new_cyclic(|inner: &Weak<Inner>| {
             // Weak, since the connection owns its settings.
             let inner = inner.clone();
             let read = move |name: &str| settings::value(&inner.upgrade()?.session(), name);
             own.values.settings.reader = Some(Arc::new(read));
             let settings = Mutex::new(own);
-            Inner { database, id, owner, memory, current, transaction, temporary, taken, prepared, settings }
+            Inner { database, id, planner, owner, memory, current, transaction, temporary, taken, prepared, settings }
         }))
     }
 
@@ -206,7 +212,7 @@ impl Inner {
     pub(crate) fn planner(&self, scope: &Scope) -> Planner {
         let cancel = self.current.lock().clone();
         let interrupt = move || cancel.check();
-        let planner = self.database.0.planner.on(self.namespace(scope)).with_interrupt(Arc::new(interrupt));
+        let planner = self.planner.on(self.namespace(scope)).with_interrupt(Arc::new(interrupt));
         let own = self.session().own();
         let threads = self.database.0.pool().workers();
         planner.with_join_order(own.join_order).with_threads(threads).with_session(own.values)

@@ -34,6 +34,8 @@ pub struct Database(pub(crate) Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) memory: BufferManager,
     pub(crate) planner: Planner,
+    /// Finds the files of the planner; connections have resolvers made from it.
+    pub(crate) resolver: FileResolver,
     /// The database's name in SQL.
     pub(crate) name: Arc<str>,
     /// The database's own tables.
@@ -138,7 +140,7 @@ impl Database {
         };
         let objects = Objects::default();
         let files = objects.files(config.debug.files.clone(), &memory);
-        let resolver = Arc::new(FileResolver::new(files.clone(), memory.clone()));
+        let resolver = FileResolver::new(files.clone(), memory.clone());
         let catalog = Arc::new(Catalog::new());
         let path = path.as_ref();
         let name = name_of(path);
@@ -150,9 +152,11 @@ impl Database {
         let adaptation = Adaptation::new(&memory);
         adaptation.watch(&store);
         let pool = RwLock::new(Arc::new(WorkerPool::new(threads)?));
+        let of_database = Arc::new(resolver.of_connection());
         let database = Self(Arc::new_cyclic(|shared| Shared {
-            planner: Planner::new(Namespace::of(&name, catalog), resolver.clone())
-                .with_table_functions(system_tables::functions(shared, &resolver)),
+            planner: Planner::new(Namespace::of(&name, catalog), of_database.clone())
+                .with_table_functions(system_tables::functions(shared, &of_database)),
+            resolver,
             name: name.into(),
             store,
             files,

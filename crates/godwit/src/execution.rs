@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Json, Result, format_bytes, with_stack};
 use godwit_exec::{PhysicalPlan, plan_query};
-use godwit_files::{CopySink, FileFormat, SplitOptions, check_reachable};
+use godwit_files::{CopySink, CopyTarget, FileFormat, SplitOptions, check_reachable};
 use godwit_io::url_scheme;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
 use godwit_pipeline::{CancelToken, QueryContext, ResultCollector, Sink};
@@ -42,6 +42,7 @@ impl Inner {
         let shared = &self.database.0;
         check_reachable(&*shared.files, path)?;
         let format = FileFormat::of(path, options)?;
+        let returns_files = CopyTarget::returns_files(options)?;
         shared.check_target(Path::new(path))?;
         // Text shows SQL's values, of which the columns of other files have the representation only.
         let rows = match format {
@@ -50,11 +51,14 @@ impl Inner {
         };
         let sink = |query: &QueryContext, count| {
             let split = SplitOptions::of(options, &rows)?;
-            Ok(CopySink::create(&shared.files, path, (&format, split), &rows, query, count)? as Arc<dyn Sink>)
+            let target = CopyTarget { path, format: &format, split, returns_files };
+            Ok(CopySink::create(&shared.files, target, &rows, query, count)? as Arc<dyn Sink>)
         };
-        let (result, explain) = self.start(sql, plan, values, count_schema(), analyzed.is_some(), sink)?;
+        let schema = if returns_files { files_schema()? } else { count_schema() };
+        let (result, explain) = self.start(sql, plan, values, schema, analyzed.is_some(), sink)?;
         match analyzed {
             Some(options) => self.shown_run(started, result, &explain, options.json, written_rows),
+            None if returns_files => Ok(result),
             None => Ok(result.counting(Change::Copy)),
         }
     }
@@ -254,6 +258,13 @@ pub(crate) fn written_rows(count: &RecordBatch) -> usize {
 /// Returns the schema for statements that write rows: their number.
 pub(crate) fn count_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("count", DataType::Int64, true)]))
+}
+
+/// Returns the schema for `COPY` with `RETURN_FILES`: the number of rows, and the names of the files.
+fn files_schema() -> Result<SchemaRef> {
+    let files = field_of("files", &SqlType::list_of(SqlType::Varchar), false)?;
+    let fields = count_schema().fields().iter().cloned().chain([Arc::new(files)]).collect::<Vec<_>>();
+    Ok(Arc::new(Schema::new(fields)))
 }
 
 /// Creates a result with the lines of a plan.

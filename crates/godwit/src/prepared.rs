@@ -5,6 +5,7 @@
 //!               │
 //!               ├─ no entry of any catalog has changed: the plan as it is
 //!               ├─ rows came or went: the plan, over the versions of its tables that there are now
+//!               ├─ a value determines which files it reads or writes: it is planned with the values as constants
 //!               └─ else it is planned again: definitions or settings changed, or a table has twice the rows, or half of them
 //! ```
 //!
@@ -52,6 +53,8 @@ pub(crate) struct Prepared {
     statement: ParsedStatement,
     types: Vec<SqlType>,
     parameters: Vec<ParameterInfo>,
+    /// True if it can be planned only with the values of its parameters.
+    needs_values: bool,
     kept: Mutex<Option<Kept>>,
 }
 
@@ -170,9 +173,18 @@ impl Inner {
         statement.check_preparable()?;
         let scope = self.transaction.scope(&self.stores(), statement.access())?;
         let planner = self.planner(&scope).with_parameter_types(&types).outliving_rows();
-        let planned = planner.plan(&statement)?;
-        let parameters = planned.parameters().to_vec();
-        Ok(Prepared { statement, types, parameters, kept: Mutex::new(kept(planned, &planner)) })
+        let planned = match planner.plan(&statement) {
+            Ok(planned) => planned,
+            Err(error) if error.code() == SqlState::UNDEFINED_PARAMETER => {
+                let given = types.iter().cloned().chain(std::iter::repeat(SqlType::Unknown));
+                let parameters = statement.parameter_names().zip(given).map(|(name, ty)| ParameterInfo { name, ty });
+                let (parameters, kept) = (parameters.collect(), Mutex::default());
+                return Ok(Prepared { statement, types, parameters, needs_values: true, kept });
+            }
+            Err(error) => return Err(error),
+        };
+        let (parameters, kept) = (planned.parameters().to_vec(), Mutex::new(kept(planned, &planner)));
+        Ok(Prepared { statement, types, parameters, needs_values: false, kept })
     }
 
     /// Runs `EXECUTE`.
@@ -189,6 +201,13 @@ impl Inner {
     fn run_prepared(self: &Arc<Self>, prepared: &Prepared, arguments: Vec<Argument>) -> Result<QueryResult> {
         let values = prepared.values(arguments, &self.session().own().values.time_zone)?;
         let statement = &prepared.statement;
+        if prepared.needs_values {
+            let plan = |planner: Planner, _: &ParameterValues| {
+                let planner = planner.with_parameter_values(prepared.named(&values));
+                planner.plan(statement).map(|planned| (planned, planner))
+            };
+            return self.run_in_scope(statement, &ParameterValues::default(), plan);
+        }
         self.run_in_scope(statement, &values, |planner, _| prepared.plan(planner))
     }
 }
@@ -210,6 +229,16 @@ impl Prepared {
         Ok((planned, planner))
     }
 
+    /// Returns values with the names of the parameters. Text without a type is as text in quotes.
+    fn named(&self, values: &ParameterValues) -> Vec<(String, Value, SqlType)> {
+        let named = |(parameter, (value, ty)): (&ParameterInfo, &(Value, SqlType))| {
+            let is_quoted = parameter.ty == SqlType::Unknown && *ty == SqlType::Varchar;
+            let ty = if is_quoted { SqlType::Unknown } else { ty.clone() };
+            (parameter.name.clone(), value.clone(), ty)
+        };
+        self.parameters.iter().zip(&*values.values).map(named).collect()
+    }
+
     /// Returns the values in the order of the parameters, as their types.
     fn values(&self, arguments: Vec<Argument>, zone: &TimeZone) -> Result<ParameterValues> {
         if arguments.len() != self.parameters.len() {
@@ -226,8 +255,10 @@ impl Prepared {
                 Error::user(format!("the prepared statement has no parameter ${name}"))
                     .with_hint(format!("it has {}", known.join(", ")))
             })?;
-            let ty = self.parameters[at].ty.clone();
-            values[at] = Some((zone.cast(&argument.value, &argument.ty, &ty)?, ty));
+            values[at] = Some(match &self.parameters[at].ty {
+                SqlType::Unknown => (argument.value, argument.ty),
+                ty => (zone.cast(&argument.value, &argument.ty, ty)?, ty.clone()),
+            });
         }
         let values: Option<Vec<_>> = values.into_iter().collect();
         values

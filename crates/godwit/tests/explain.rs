@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use godwit::{Config, Connection, Database, DebugOptions};
 use parquet::arrow::ArrowWriter;
@@ -155,6 +156,40 @@ fn scans_count_by_column() {
 }
 
 /// A limit ends scans early, and what they had read by then is told, too.
+/// Files that filters on their paths or folders exclude aren't read.
+#[test]
+fn filters_on_paths_leave_files_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path(), 2, None);
+    let connection = database.connect();
+    let shown = folder.path().display();
+    for format in ["csv", "json", "parquet"] {
+        let parts = format!("{shown}/{format}");
+        let copy = format!(
+            "COPY (SELECT i AS a, i % 4 AS part FROM range(100) t(i))
+             TO '{parts}' (FORMAT {format}, PARTITION_BY part)"
+        );
+        connection.execute(&copy).unwrap();
+        for (filter, read) in [
+            ("part = 2", 1),
+            ("part % 2 = 1", 2),
+            ("filename LIKE '%part=3%'", 1),
+            ("file_index < 3 AND part > 0", 2),
+            ("part = 7", 0),
+            ("a >= 0", 4),
+            ("part IN (SELECT 1)", 1),
+        ] {
+            let query = format!("SELECT count(*), sum(a) FROM '{parts}/*/*.{format}' WHERE {filter}");
+            let analyzed = text(&connection, &format!("EXPLAIN (ANALYZE, FORMAT json) {query}"));
+            let is_told = analyzed.contains(&format!("\"files\": \"{read} of 4\""));
+            // Statistics of Parquet tell that there is nothing to scan.
+            assert!(is_told || read == 0 && format == "parquet", "{format}, {filter}: {analyzed}");
+            let batch = connection.query(&query).unwrap().next().expect("a row").unwrap();
+            assert_eq!(batch.column(0).as_primitive::<Int64Type>().value(0), 25 * read, "{format}, {filter}");
+        }
+    }
+}
+
 #[test]
 fn scans_with_a_limit_read_little() {
     let folder = tempfile::tempdir().unwrap();

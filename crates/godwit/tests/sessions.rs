@@ -208,3 +208,29 @@ fn results_can_be_polled() {
     assert!(polled(connection.query("INSERT INTO t VALUES (7) RETURNING k").unwrap()).is_err());
     assert_eq!(integers(connection.query("SELECT count(*) FROM t").unwrap()), [100_000]);
 }
+
+#[test]
+fn rejected_rows_are_those_of_the_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.csv");
+    std::fs::write(&path, "a,b\n1,2\nx,3\n4\n").unwrap();
+    let database = Database::open(":memory:").unwrap();
+    let (one, other) = (database.connect(), database.connect());
+    let read =
+        format!("SELECT count(a) FROM read_csv('{}', delim = ',', types = ['BIGINT'], header = true", path.display());
+    assert_eq!(integers(one.query(&format!("{read}, store_rejects = true)")).unwrap()), [1]);
+    assert_eq!(integers(other.query(&format!("{read}, rejects_table = 'wrong')")).unwrap()), [1]);
+    let count = |connection: &Connection, table: &str| {
+        connection.query(&format!("SELECT count(*) FROM {table}")).map(integers).map_err(|error| error.to_string())
+    };
+    assert_eq!(count(&one, "reject_errors"), Ok(vec![2]));
+    assert_eq!(count(&one, "reject_scans"), Ok(vec![1]));
+    assert!(count(&one, "wrong").unwrap_err().contains("no table or view named wrong"));
+    assert_eq!(count(&other, "reject_errors"), Ok(vec![0]));
+    assert_eq!(count(&other, "wrong"), Ok(vec![2]));
+    // A table of the name comes first, and rows can't be rejected into it.
+    other.execute("CREATE TABLE wrong AS SELECT 1 AS i").unwrap();
+    assert_eq!(count(&other, "wrong"), Ok(vec![1]));
+    let error = other.query(&format!("{read}, rejects_table = 'wrong')")).err().expect("the name is taken").to_string();
+    assert!(error.contains("there is a table or view of that name"), "{error}");
+}

@@ -30,10 +30,15 @@ impl Binder {
         let folded = self.folded_in(scope, expr, clause)?;
         match folded.kind {
             ExprKind::Literal(value) => Ok((value, folded.ty)),
+            _ if folded.any(|part| matches!(part.kind, ExprKind::Parameter(_))) => {
+                let error = Error::user(format!("{} needs the value of a parameter here", clause.name()));
+                let error = error.with_code(SqlState::UNDEFINED_PARAMETER).at_span(expr.span);
+                Err(error.with_hint("PREPARE the statement: it is planned when EXECUTE gives the value"))
+            }
             _ => {
                 let error = Error::user(format!("{} needs a constant here", clause.name()));
                 let error = error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(expr.span);
-                Err(error.with_hint("a value that is known before the query runs: no column, parameter or subquery"))
+                Err(error.with_hint("a value that is known before the query runs: no column or subquery"))
             }
         }
     }

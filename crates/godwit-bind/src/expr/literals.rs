@@ -31,12 +31,16 @@ impl Binder {
         Ok(Expr::literal(value, ty))
     }
 
-    /// Binds a parameter, which has the type that its first use requires.
+    /// Binds a parameter: its value if that is known; else it has the type that its first use requires.
     pub(super) fn parameter(&mut self, parameter: &ast::Parameter) -> Expr {
-        let id = match parameter {
-            ast::Parameter::Number(number) => self.plan.parameter(&number.to_string()),
-            ast::Parameter::Name(name) => self.plan.parameter(name),
+        let name = match parameter {
+            ast::Parameter::Number(number) => number.to_string(),
+            ast::Parameter::Name(name) => name.to_string(),
         };
+        if let Some((_, value, ty)) = self.parameter_values.iter().find(|(known, ..)| *known == name) {
+            return Expr::literal(value.clone(), ty.clone());
+        }
+        let id = self.plan.parameter(&name);
         Expr::new(ExprKind::Parameter(id), self.plan.parameter_info(id).ty.clone(), true)
     }
 

@@ -12,6 +12,8 @@ use godwit_vector::kernels::date::{Civil, civil_from_days};
 use godwit_vector::sql::Reader;
 use godwit_vector::{Chunk, Flat, StrColumn, Vector, match_integer_type};
 
+use crate::text::Delimiter;
+
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
 /// The characters that occur in numbers, dates and timestamps.
@@ -22,7 +24,7 @@ const CHARACTERS_OF_NUMBERS: &[u8] = b"0123456789-.: ";
 pub struct CsvOptions {
     /// True if the first line names the columns.
     pub(super) header: bool,
-    pub(super) delimiter: u8,
+    pub(super) delimiter: Delimiter,
     pub(super) quote: u8,
     /// The escape character for quotes within quotes.
     pub(super) escape: u8,
@@ -58,7 +60,7 @@ impl CsvOptions {
     pub(super) fn write_header(&self, schema: &Schema, out: &mut Vec<u8>) {
         for (index, field) in schema.fields().iter().enumerate() {
             if index > 0 {
-                out.push(self.delimiter);
+                out.extend_from_slice(self.delimiter.bytes());
             }
             self.write_field(field.name().as_bytes(), false, out);
         }
@@ -80,7 +82,7 @@ impl CsvOptions {
         for row in 0..chunk.len() {
             for (index, column) in columns.iter().enumerate() {
                 if index > 0 {
-                    out.push(self.delimiter);
+                    out.extend_from_slice(self.delimiter.bytes());
                 }
                 if !column.vector.is_valid(row) {
                     out.extend_from_slice(self.null.as_bytes());
@@ -106,7 +108,9 @@ impl CsvOptions {
 
     /// Appends a value, quoted if it could be mistaken for something else.
     fn write_field(&self, value: &[u8], is_forced: bool, out: &mut Vec<u8>) {
-        let is_special = |byte: u8| byte == self.delimiter || byte == self.quote || byte == b'\n' || byte == b'\r';
+        // A value that has the first byte of a longer delimiter may end with it.
+        let first = self.delimiter.bytes()[0];
+        let is_special = |byte: u8| byte == first || byte == self.quote || byte == b'\n' || byte == b'\r';
         // Without an early exit, the loop compares many bytes at a time.
         let has_special = value.iter().fold(false, |any, &byte| any | is_special(byte));
         if value != self.null.as_bytes() && !has_special && !is_forced {
@@ -136,7 +140,7 @@ impl CsvOptions {
     fn numbers_are_plain(&self) -> bool {
         let is_of_number = |byte: &u8| CHARACTERS_OF_NUMBERS.contains(byte);
         let is_null = !self.null.is_empty() && self.null.as_bytes().iter().all(is_of_number);
-        !is_null && !is_of_number(&self.delimiter) && !is_of_number(&self.quote)
+        !is_null && !is_of_number(&self.delimiter.bytes()[0]) && !is_of_number(&self.quote)
     }
 }
 
@@ -370,7 +374,7 @@ mod tests {
     fn options() -> CsvOptions {
         CsvOptions {
             header: true,
-            delimiter: b',',
+            delimiter: Delimiter::one(b','),
             quote: b'"',
             escape: b'"',
             null: String::new(),
@@ -452,7 +456,7 @@ mod tests {
             let one = || Vector::from_values(vec![value], None);
             prop_assert_eq!(written(one(), DataType::Int64, &options()), value.to_string());
             // What isn't plain is written value by value.
-            let other = CsvOptions { delimiter: b'.', ..options() };
+            let other = CsvOptions { delimiter: Delimiter::one(b'.'), ..options() };
             let text = written(one(), DataType::Decimal128(25, scale), &options());
             let formatted = Decimal128Type::format_decimal(i128::from(value), 38, scale);
             prop_assert_eq!(&text, &formatted);

@@ -5,11 +5,13 @@ use std::path::Path;
 use godwit_catalog::{CopyOption, OptionValue};
 use godwit_common::{Error, Result, parse_bytes};
 
+use super::RETURN_FILES;
 use super::arrow::ArrowOptions;
 use super::csv::{CsvOptions, ForceQuote};
 use super::parquet::{Compression, ParquetOptions};
 use super::split_options::SplitOptions;
 use super::text::{Block, TextFormat};
+use crate::text::Delimiter;
 
 /// The format of a file to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +32,8 @@ impl FileFormat {
             Some(option) => option.text()?.to_lowercase(),
             None => ending_of(path),
         };
-        let options = Options {
-            format: &format,
-            rest: options.iter().filter(|o| o.name != "format" && !SplitOptions::has(o) && !is_hint(o)).collect(),
-        };
+        let options =
+            Options { format: &format, rest: options.iter().filter(|option| !is_of_any_format(option)).collect() };
         match format.as_str() {
             "parquet" | "parq" => options.parquet(),
             "arrow" | "feather" => options.arrow(false),
@@ -68,6 +68,11 @@ impl FileFormat {
         };
         format!("{name}{compressed}")
     }
+}
+
+/// Returns true for options that formats don't have.
+fn is_of_any_format(option: &CopyOption) -> bool {
+    ["format", RETURN_FILES].contains(&option.name.as_str()) || SplitOptions::has(option) || is_hint(option)
 }
 
 /// Returns true for options of DuckDB that only say how it writes.
@@ -128,7 +133,7 @@ impl Options<'_> {
             "\\t" => Ok(b'\t'),
             text if text.len() == 1 && !matches!(text.as_bytes()[0], b'\n' | b'\r') => Ok(text.as_bytes()[0]),
             _ => Err(Error::user(format!("{}: '{text}' is not a single character", names[0]))
-                .with_hint("a delimiter, quote or escape is one ASCII character")),
+                .with_hint("a quote or an escape is one ASCII character")),
         }
     }
 
@@ -188,12 +193,15 @@ impl Options<'_> {
     }
 
     fn csv(mut self, path: &str) -> Result<FileFormat> {
-        let delimiter = if self.format == "tsv" { b'\t' } else { b',' };
+        let delimiter = match self.take(&["delimiter", "delim", "sep"]) {
+            Some(option) => Delimiter::of(option)?,
+            None => Delimiter::one(if self.format == "tsv" { b'\t' } else { b',' }),
+        };
         let block = self.block(path)?;
         let quote = self.character(&["quote"], b'"')?;
         let options = CsvOptions {
             header: self.flag(&["header"], true)?,
-            delimiter: self.character(&["delimiter", "delim", "sep"], delimiter)?,
+            delimiter,
             quote,
             escape: self.character(&["escape"], quote)?,
             null: self.text(&["null", "nullstr"])?.unwrap_or_default(),
@@ -205,8 +213,8 @@ impl Options<'_> {
                 Some(option) => ForceQuote::Columns(option.texts()?.iter().map(|name| name.to_lowercase()).collect()),
             },
         };
-        if options.delimiter == options.quote {
-            return Err(Error::user("the delimiter and the quote are the same character"));
+        if options.delimiter.bytes().contains(&options.quote) {
+            return Err(Error::user("the quote is in the delimiter"));
         }
         self.end()?;
         Ok(FileFormat::Text(TextFormat::Csv(options, block)))

@@ -26,12 +26,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::SchemaRef;
+use godwit_catalog::CopyOption;
 use godwit_common::{Error, MemoryTag, Result, without_secrets};
 use godwit_io::Files;
 use godwit_memory::BufferManager;
 use godwit_pipeline::{
     CacheUse, Operator, OperatorMetrics, QueryContext, ResultCollector, Sink, SinkVerdict, SinkWorker,
 };
+use godwit_types::{SqlType, Value};
+use godwit_vector::sql::vector_of_values;
 use godwit_vector::{Chunk, Vector};
 
 pub use format::FileFormat;
@@ -50,6 +53,11 @@ trait FileWriter: Send + Sync {
 
     /// Writes what follows the last row and gives the file its name. Called when there are no more encoders.
     fn finish(&self) -> Result<()>;
+
+    /// Returns the names of the files in a folder, if it is one and they are wanted.
+    fn file_names(&self) -> Option<Vec<String>> {
+        None
+    }
 }
 
 /// One worker's access to a file.
@@ -61,9 +69,34 @@ trait Encoder: Send {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// The last sink of a `COPY`: writes the file, then delivers the row count as the only row of the result.
+/// Name of the option for a result with the names of the files.
+const RETURN_FILES: &str = "return_files";
+
+/// What `COPY` writes, and what it returns.
+pub struct CopyTarget<'a> {
+    /// The file, or the folder.
+    pub path: &'a str,
+    /// The format of the files.
+    pub format: &'a FileFormat,
+    /// How rows are spread over a folder of files; `None`: it is one file.
+    pub split: Option<SplitOptions>,
+    /// True if the result has the names of the files.
+    pub returns_files: bool,
+}
+
+impl CopyTarget<'_> {
+    /// Returns true if the options of the statement ask for the names of the files.
+    pub fn returns_files(options: &[CopyOption]) -> Result<bool> {
+        options.iter().find(|option| option.name == RETURN_FILES).map_or(Ok(false), CopyOption::flag)
+    }
+}
+
+/// The last sink of a `COPY`: writes the file, then delivers the row count as the only row of the result, maybe with the
+/// names of the files.
 pub struct CopySink {
     writer: Arc<dyn FileWriter>,
+    /// The file or folder, if the names of files are wanted.
+    returned: Option<String>,
     rows: AtomicU64,
     count: Arc<ResultCollector>,
     memory: BufferManager,
@@ -71,39 +104,44 @@ pub struct CopySink {
 }
 
 impl CopySink {
-    /// Creates the file for rows of `schema`, or the folder of files if they are `split`. The row count goes to
-    /// `count`, a result of one BIGINT column.
+    /// Creates the file for rows of `schema`, or the folder of files if they are split. The row count goes to `count`, a
+    /// result of one BIGINT column, or of that and a list of texts.
     pub fn create(
         files: &Arc<dyn Files>,
-        path: &str,
-        (format, split): (&FileFormat, Option<SplitOptions>),
+        target: CopyTarget<'_>,
         schema: &SchemaRef,
         query: &QueryContext,
         count: Arc<ResultCollector>,
     ) -> Result<Arc<Self>> {
+        let CopyTarget { path, format, split, returns_files } = target;
         check_names(schema, path)?;
         let metrics = OperatorMetrics::new(format!("Copy to {}", without_secrets(path)));
         let memory = query.memory.scoped(metrics.memory().clone());
         let pool_bytes = usize::try_from(query.memory.memory_limit()).unwrap_or(usize::MAX);
         let piece_bytes_max = pool_bytes / (query.settings.workers * LIMIT_SHARE);
-        let make = maker(format.clone(), piece_bytes_max, memory.clone());
+        let file_bytes = split.as_ref().and_then(|split| split.file_bytes);
+        let make = maker(format.clone(), piece_bytes_max, file_bytes, memory.clone());
         let writer: Arc<dyn FileWriter> = match split {
-            Some(split) => SplitWriter::new(files.clone(), path, &format.ending(), split, schema, make, &memory)?,
+            Some(split) => {
+                let options = (split, returns_files);
+                SplitWriter::new(files.clone(), path, &format.ending(), options, schema, make, &memory)?
+            }
             None => make(OutputFile::create(&**files, path)?, schema)?,
         };
-        Ok(Arc::new(Self { writer, rows: AtomicU64::new(0), count, memory, metrics }))
+        let returned = returns_files.then(|| path.to_owned());
+        Ok(Arc::new(Self { writer, returned, rows: AtomicU64::new(0), count, memory, metrics }))
     }
 }
 
-/// Returns a function that creates writers for files of a format.
-fn maker(format: FileFormat, piece_bytes_max: usize, memory: BufferManager) -> MakeWriter {
+/// Returns a function that creates writers for files of a format, which shall have about `file_bytes` if that is given.
+fn maker(format: FileFormat, piece_bytes_max: usize, file_bytes: Option<u64>, memory: BufferManager) -> MakeWriter {
     Box::new(move |file, schema| {
         let writer: Arc<dyn FileWriter> = match &format {
             FileFormat::Parquet(options) => {
                 parquet::ParquetWriter::new(file, options, schema, piece_bytes_max, &memory)?
             }
             FileFormat::Arrow(options) => arrow::ArrowWriter::new(file, options, schema, piece_bytes_max, &memory)?,
-            FileFormat::Text(format) => text::TextWriter::new(file, format, schema)?,
+            FileFormat::Text(format) => text::TextWriter::new(file, format, schema, file_bytes)?,
         };
         Ok(writer)
     })
@@ -144,7 +182,13 @@ impl Sink for CopySink {
         self.writer.finish()?;
         let rows = self.rows.load(Ordering::Relaxed) as i64;
         let mut result = self.count.clone().worker(query)?;
-        result.sink(Chunk::new(vec![Vector::from_values(vec![rows], None)], 1))?;
+        let mut row = vec![Vector::from_values(vec![rows], None)];
+        if let Some(path) = &self.returned {
+            let names = self.writer.file_names().unwrap_or_else(|| vec![path.clone()]);
+            let names = Value::List(names.into_iter().map(Value::text).collect());
+            row.push(vector_of_values(&[names], &SqlType::list_of(SqlType::Varchar))?);
+        }
+        result.sink(Chunk::new(row, 1))?;
         result.combine()?;
         self.count.finalize(query)
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_schema::{Schema, SchemaRef};
 use godwit_common::{Error, ErrorKind, Result};
 use godwit_io::{FileKind, Files, url_scheme};
-use godwit_memory::BufferManager;
+use godwit_memory::{BufferManager, Reservation};
 use godwit_types::{SqlType, Value, format_value};
 use godwit_vector::Chunk;
 use godwit_vector::sql::{Reader, type_of_field};
@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use super::output_file::OutputFile;
 use super::replacement::Replacement;
 use super::split_options::{Existing, SplitOptions};
-use super::{Encoder, FileWriter};
+use super::{Encoder, FileWriter, TAG};
 use crate::hive::folder;
 
 /// Maximum number of open files that workers share, or that each has. Each has its own buffers of a mebibyte or more.
@@ -53,10 +53,27 @@ pub(super) struct SplitWriter {
     memory: BufferManager,
     /// Number of files begun, by folder.
     begun: Mutex<HashMap<PathBuf, u64>>,
+    /// Their names, if they are wanted.
+    names: Option<Mutex<Names>>,
     /// What becomes of the files that are there, if new ones replace them.
     replacement: Option<Replacement>,
     /// The files that workers share.
     open: Mutex<OpenFiles>,
+}
+
+/// Names of files, and their memory.
+struct Names {
+    names: Vec<String>,
+    memory: Reservation,
+}
+
+impl Names {
+    fn push(&mut self, name: &Path) -> Result<()> {
+        let name = name.display().to_string();
+        self.memory.resize(self.memory.bytes() + size_of::<String>() + name.capacity())?;
+        self.names.push(name);
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -87,7 +104,7 @@ impl SplitWriter {
         files: Arc<dyn Files>,
         path: &str,
         ending: &str,
-        options: SplitOptions,
+        (options, returns_files): (SplitOptions, bool),
         schema: &SchemaRef,
         make: MakeWriter,
         memory: &BufferManager,
@@ -125,6 +142,10 @@ impl SplitWriter {
             return Err(Error::user("PARTITION_BY names all columns, so that files have none")
                 .with_hint("leave one out, or add WRITE_PARTITION_COLUMNS"));
         }
+        let names = match returns_files {
+            true => Some(Mutex::new(Names { names: Vec::new(), memory: memory.reserve(0, TAG)? })),
+            false => None,
+        };
         let written = Schema::new(kept.iter().map(|&place| schema.field(place).clone()).collect::<Vec<_>>());
         Ok(Arc::new(Self {
             files,
@@ -137,6 +158,7 @@ impl SplitWriter {
             make,
             memory: memory.clone(),
             begun: Mutex::default(),
+            names,
             replacement,
             open: Mutex::default(),
         }))
@@ -231,6 +253,9 @@ impl SplitWriter {
         let writer = (self.make)(file, &self.schema)?;
         let encoder = writer.clone().encoder(&self.memory)?;
         *number += 1;
+        if let Some(names) = &self.names {
+            names.lock().push(&name)?;
+        }
         Ok(OpenFile { writer, encoder, written, used: 0 })
     }
 }
@@ -261,6 +286,12 @@ impl FileWriter for SplitWriter {
 
     fn worker_bytes_min(&self) -> u64 {
         FILE_BYTES_MIN
+    }
+
+    fn file_names(&self) -> Option<Vec<String>> {
+        let mut names = self.names.as_ref()?.lock().names.clone();
+        names.sort_unstable();
+        Some(names)
     }
 
     fn finish(&self) -> Result<()> {

@@ -17,11 +17,14 @@ use super::csv::CsvOptions;
 use super::output_file::{OutputFile, write_error};
 use super::{Encoder, FileWriter, TAG};
 
-/// Text gathered by a worker before it is written: large enough for the disk and for compression.
+/// Text gathered by a worker before it is written, unless files are to be smaller: large enough for the disk and for
+/// compression.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Maximum size of a compressed block.
-const COMPRESSED_BYTES: usize = BLOCK_BYTES + (BLOCK_BYTES >> 3);
+/// Returns the maximum size of a compressed block.
+const fn compressed_bytes(block_bytes: usize) -> usize {
+    block_bytes + (block_bytes >> 3)
+}
 
 /// The storage of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +72,8 @@ pub(super) struct TextWriter {
     format: TextFormat,
     schema: SchemaRef,
     types: Vec<SqlType>,
+    /// Size of a block.
+    block_bytes: usize,
 }
 
 struct OpenFile {
@@ -77,10 +82,18 @@ struct OpenFile {
 }
 
 impl TextWriter {
-    pub(super) fn new(file: OutputFile, format: &TextFormat, schema: &SchemaRef) -> Result<Arc<Self>> {
+    /// Begins a file, which shall have about `file_bytes` if that is given.
+    pub(super) fn new(
+        file: OutputFile,
+        format: &TextFormat,
+        schema: &SchemaRef,
+        file_bytes: Option<u64>,
+    ) -> Result<Arc<Self>> {
+        let block_bytes =
+            file_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(BLOCK_BYTES).min(BLOCK_BYTES);
         let file = Mutex::new(OpenFile { file, has_rows: false });
         let types = schema.fields().iter().map(|field| type_of_field(field)).collect::<Result<_>>()?;
-        let writer = Self { file, format: format.clone(), schema: schema.clone(), types };
+        let writer = Self { file, format: format.clone(), schema: schema.clone(), types, block_bytes };
         match format {
             TextFormat::Csv(options, _) if options.header => {
                 let mut line = Vec::new();
@@ -131,13 +144,14 @@ impl TextWriter {
 
 impl FileWriter for TextWriter {
     fn worker_bytes_min(&self) -> u64 {
-        (BLOCK_BYTES + COMPRESSED_BYTES) as u64
+        (self.block_bytes + compressed_bytes(self.block_bytes)) as u64
     }
 
     fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>> {
-        let compressed_bytes = if self.block() == Block::Plain { 0 } else { COMPRESSED_BYTES };
-        let reservation = memory.reserve(BLOCK_BYTES + compressed_bytes, TAG)?;
-        Ok(Box::new(TextEncoder { file: self, text: Vec::with_capacity(BLOCK_BYTES), reservation }))
+        let compressed = if self.block() == Block::Plain { 0 } else { compressed_bytes(self.block_bytes) };
+        let reservation = memory.reserve(self.block_bytes + compressed, TAG)?;
+        let text = Vec::with_capacity(self.block_bytes);
+        Ok(Box::new(TextEncoder { file: self, text, reservation }))
     }
 
     fn finish(&self) -> Result<()> {
@@ -166,7 +180,7 @@ impl Encoder for TextEncoder {
         if self.text.capacity() > self.reservation.bytes() {
             self.reservation.resize(self.text.capacity())?;
         }
-        if self.text.len() >= BLOCK_BYTES { self.end_block() } else { Ok(()) }
+        if self.text.len() >= file.block_bytes { self.end_block() } else { Ok(()) }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {

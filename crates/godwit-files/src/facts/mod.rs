@@ -21,8 +21,8 @@ type Rows = fn(&FileResolver, &[&str], &[CopyOption]) -> Result<Vec<Vec<Value>>>
 /// The arguments of a function about files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// None: it is about files that were read.
-    Nothing,
+    /// At most the name of a table of rejected rows.
+    Table,
     /// Paths and patterns.
     Paths,
     /// Paths and patterns, then options of CSV.
@@ -85,16 +85,16 @@ impl FileFacts {
         FileFacts {
             name: "godwit_reject_errors",
             description: "The errors of lines that were left out of text files with store_rejects",
-            takes: Takes::Nothing,
+            takes: Takes::Table,
             columns: text::error_columns,
-            rows: |resolver, _, _| Ok(resolver.rejects().error_rows()),
+            rows: |resolver, tables, _| Ok(resolver.rejects().error_rows(tables.first().copied())),
         },
         FileFacts {
             name: "godwit_reject_scans",
             description: "The scans of text files with store_rejects, and the form in which they were read",
-            takes: Takes::Nothing,
+            takes: Takes::Table,
             columns: text::scan_columns,
-            rows: |resolver, _, _| Ok(resolver.rejects().scan_rows()),
+            rows: |resolver, tables, _| Ok(resolver.rejects().scan_rows(tables.first().copied())),
         },
     ];
 

@@ -23,6 +23,7 @@ use godwit_pipeline::{Planned, QueryContext, Readable, Scan, ScanTask, Table};
 use godwit_vector::RowType;
 
 use crate::config::WINDOW_KEPT_BYTES_MAX;
+use crate::hive::shown_name;
 use crate::table::ParquetTable;
 use plan::Morsel;
 use reader::ParquetReader;
@@ -41,18 +42,19 @@ impl Readable for ParquetTable {
     }
 
     fn column_name(&self, column: usize) -> &str {
-        self.schema().field(column).name()
+        shown_name(self.schema().field(column).name())
     }
 
     fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<ScanPlan>> {
-        Ok(plan::plan(self, pruning, &task.columns, query))
+        Ok(plan::plan(self, (pruning, &self.wanted_files(task)?), &task.columns, query))
     }
 
     fn announce(&self, task: &ScanTask, query: &QueryContext) {
         if !self.is_remote() || task.request.limit.is_some() {
             return;
         }
-        let planned = plan::plan(self, &task.request.pruning(), &task.columns, query);
+        let all = vec![true; self.files().len()];
+        let planned = plan::plan(self, (&task.request.pruning(), &all), &task.columns, query);
         if let Some(first) = planned.plan.morsels.first() {
             let ranges = plan::bytes_of(self, planned.plan.row_group_of(0), &task.columns);
             self.files()[first.file].file.bytes.announce(&ranges);

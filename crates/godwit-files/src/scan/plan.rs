@@ -79,10 +79,10 @@ pub(super) fn bytes_of(table: &ParquetTable, morsels: &[Morsel], columns: &[usiz
     chunks.flatten().flat_map(of_chunk).collect()
 }
 
-/// Plans the scan of a table for a query. `columns` are those to read, the most selective first.
+/// Plans the scan of those files of a table that are wanted. `columns` are those to read, the most selective first.
 pub(crate) fn plan(
     table: &ParquetTable,
-    pruning: &Pruning<'_>,
+    (pruning, is_wanted): (&Pruning<'_>, &[bool]),
     columns: &[usize],
     query: &QueryContext,
 ) -> Planned<ScanPlan> {
@@ -95,7 +95,7 @@ pub(crate) fn plan(
     for (index, file) in table.files().iter().enumerate() {
         for (row_group, &rows) in file.file.row_group_rows.iter().enumerate() {
             let bounds = |column: usize| file.bounds(column).map(|bounds| bounds.get(row_group));
-            if rows == 0 || pruning.refutes(&bounds) {
+            if rows == 0 || !is_wanted[index] || pruning.refutes(&bounds) {
                 groups_pruned += 1;
                 rows_pruned += rows;
                 continue;

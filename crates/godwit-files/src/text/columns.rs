@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 use chrono::{NaiveDate, NaiveDateTime};
 use godwit_common::{Error, Result};
 use godwit_types::{SqlType, Value, parse_value};
-use godwit_vector::sql::{sql_type, vector_of_values};
+use godwit_vector::sql::{arrow_type, sql_type, vector_of_values};
 use godwit_vector::{Bitmap, Flat, StrBuilder, Vector};
 
 use super::options::TextOptions;
@@ -21,8 +21,8 @@ pub(super) struct ColumnForm {
     /// Separators in numbers.
     pub thousands: Option<u8>,
     pub decimal_separator: Option<u8>,
-    /// True if the column is HUGEINT, which is stored as a DECIMAL(38, 0) is but has larger values.
-    pub is_hugeint: bool,
+    /// The type of the values, if that of vectors doesn't tell: HUGEINT and DECIMAL(38, 0) are stored the same way.
+    pub ty: Option<SqlType>,
 }
 
 /// The texts that stand for NULL.
@@ -58,6 +58,12 @@ impl ColumnForm {
             decimal_separator: options.decimal_separator,
             ..Self::default()
         }
+    }
+
+    /// Returns the type if that of its vectors is another one's as well.
+    pub(super) fn own_type(ty: &SqlType) -> Option<SqlType> {
+        let is_told = arrow_type(ty).and_then(|stored| sql_type(&stored)).is_ok_and(|stored| stored == *ty);
+        (!is_told).then(|| ty.clone())
     }
 
     /// Returns true if numbers have other separators than a decimal point.
@@ -167,14 +173,14 @@ impl TextColumn {
     /// Returns the values, given text in UTF-8.
     pub(super) fn values(&self, data_type: &DataType, form: &ColumnForm) -> Result<Values> {
         let rows = self.texts.len();
-        if matches!(data_type, DataType::Utf8View | DataType::Utf8) {
+        if matches!(data_type, DataType::Utf8View | DataType::Utf8) && form.ty.is_none() {
             let validity = self.valid.contains(&false).then(|| Bitmap::from_fn(rows, |row| self.valid[row]));
             let strings = Flat::Str(self.texts.clone().finish());
             return Ok(Values { vector: Vector::flat(strings, validity), wrong: Vec::new() });
         }
-        let ty = match form.is_hugeint {
-            true => SqlType::HugeInt,
-            false => sql_type(data_type).map_err(|_| Error::unsupported(format!("reading {data_type} from text")))?,
+        let ty = match &form.ty {
+            Some(ty) => ty.clone(),
+            None => sql_type(data_type).map_err(|_| Error::unsupported(format!("reading {data_type} from text")))?,
         };
         let mut wrong = Vec::new();
         let mut values = Vec::with_capacity(rows);

@@ -248,6 +248,21 @@ impl Records {
     }
 }
 
+/// Returns where the field at `index` of the record at the beginning of `bytes` begins, or where the next record does if
+/// it has no such field.
+pub(super) fn field_start(bytes: &[u8], dialect: &Dialect, index: usize) -> usize {
+    let mut records = Records::new(dialect, 1);
+    let mut start = records.begin(bytes).unwrap_or(bytes.len());
+    for _ in 0..index {
+        let token = records.token(bytes, start);
+        start = token.next;
+        if token.behind == Behind::Record {
+            break;
+        }
+    }
+    start
+}
+
 /// Returns where the line after that of `at` begins.
 fn behind_line(bytes: &[u8], at: usize) -> usize {
     match memchr2(b'\n', b'\r', &bytes[at..]) {
@@ -321,6 +336,14 @@ mod tests {
         let (found, met) = records("\"x\"y,1\n\"z", &USUAL);
         assert_eq!(found, [vec!["\"x\"y", "1"], vec!["z"]]);
         assert!(met.malformed && met.unclosed);
+    }
+
+    #[test]
+    fn fields_have_places() {
+        let starts = |bytes: &[u8]| [0, 1, 2, 3].map(|index| field_start(bytes, &USUAL, index));
+        assert_eq!(starts(b"a, \"b,\"\"c\" ,d\n1,2\n"), [0, 2, 12, 14]);
+        assert_eq!(starts(b"\"x\"y,\"1"), [0, 5, 7, 7]);
+        assert_eq!(starts(b""), [0, 0, 0, 0]);
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub(super) struct Piece {
     pub source: usize,
     /// Line of the file in which it begins, from 1.
     pub first_line: u64,
+    /// Where it begins in the file's text.
+    pub offset: u64,
     /// True for the first piece of the file.
     pub is_first: bool,
     /// For CSV: true if all quotes are [regular](super::separators).
@@ -94,6 +96,8 @@ pub(super) struct Cutter {
     /// Bytes read but not yet handed out.
     rest: Vec<u8>,
     line: u64,
+    /// Where the rest begins in the text.
+    offset: u64,
     is_first: bool,
     at_end: bool,
 }
@@ -131,8 +135,8 @@ impl Cutter {
     pub(super) fn new(file: Box<dyn Read + Send>, path: &Path, ends: RecordEnds, options: CutterOptions) -> Self {
         let CutterOptions { source, skip, record_bytes_max, memory } = options;
         let (path, record_bytes_max) = (path.to_owned(), record_bytes_max.min(PIECE_BYTES_MAX));
-        let (rest, line, is_first, at_end) = (Vec::new(), 1, true, false);
-        Self { file, path, source, ends, skip, record_bytes_max, memory, rest, line, is_first, at_end }
+        let (rest, line, offset, is_first, at_end) = (Vec::new(), 1, 0, true, false);
+        Self { file, path, source, ends, skip, record_bytes_max, memory, rest, line, offset, is_first, at_end }
     }
 
     /// Returns the next piece; `None` at the end of the file. `used` is a piece that is no longer needed.
@@ -168,9 +172,10 @@ impl Cutter {
             scanner.forget(bytes.len());
         }
         let is_first = std::mem::take(&mut self.is_first);
-        let (path, source, first_line) = (self.path.clone(), self.source, self.line);
-        let piece = Piece { bytes, path, source, first_line, is_first, is_regular };
+        let (path, source, first_line, offset) = (self.path.clone(), self.source, self.line, self.offset);
+        let piece = Piece { bytes, path, source, first_line, offset, is_first, is_regular };
         self.line += breaks(&piece.bytes);
+        self.offset += piece.bytes.len() as u64;
         Ok(Some(piece))
     }
 
@@ -189,6 +194,7 @@ impl Cutter {
             };
             self.skip -= lines;
             self.line += lines;
+            self.offset += end as u64;
             self.rest.drain(..end);
         }
         Ok(())

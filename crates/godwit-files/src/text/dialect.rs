@@ -5,17 +5,17 @@ use godwit_common::{Error, Result};
 
 /// A separator of fields: one to four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Delimiter {
+pub(crate) struct Delimiter {
     bytes: [u8; 4],
     length: u8,
 }
 
 impl Delimiter {
-    pub(super) const fn one(byte: u8) -> Self {
+    pub(crate) const fn one(byte: u8) -> Self {
         Self { bytes: [byte, 0, 0, 0], length: 1 }
     }
 
-    pub(super) fn of(option: &CopyOption) -> Result<Self> {
+    pub(crate) fn of(option: &CopyOption) -> Result<Self> {
         let text = option.text()?.replace("\\t", "\t");
         let mut bytes = [0; 4];
         match text.len() {
@@ -29,7 +29,7 @@ impl Delimiter {
     }
 
     #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
 }

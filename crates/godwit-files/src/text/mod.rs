@@ -25,6 +25,7 @@ mod dialect;
 mod json;
 mod options;
 mod parse;
+mod record_errors;
 mod records;
 mod rejects;
 mod sample;
@@ -58,11 +59,13 @@ use godwit_vector::{ColumnType, RowType};
 use crate::hive::{FileColumn, file_columns};
 use columns::Nulls;
 use cutter::{Cutter, CutterOptions, RECORD_BYTES_MAX, RecordEnds};
+pub(crate) use dialect::Delimiter;
 use dialect::Dialect;
 pub(crate) use json::row_of_object;
 use json::{JsonScanner, Layout};
 pub(crate) use options::is_text_file;
 use options::{Format, TextOptions};
+use rejects::RejectTables;
 pub(crate) use rejects::{Rejects, error_columns, scan_columns};
 pub(crate) use sniffed::{sniffed_columns, sniffed_row};
 use source::{CsvShape, TextSource};
@@ -74,9 +77,12 @@ const SAMPLED_FILES_MAX: usize = 32;
 /// CSV or JSON files, with everything that has to be known before they are read.
 pub(crate) struct TextTable {
     files: Arc<dyn Files>,
-    rejects: Arc<Rejects>,
+    /// Where rejected rows are kept, if they are.
+    rejects: Option<(Arc<Rejects>, RejectTables)>,
     sources: Vec<TextSource>,
     options: TextOptions,
+    /// The options as the user gave them.
+    arguments: Option<String>,
     /// The layout of JSON rows.
     layout: Layout,
     /// Texts that stand for NULL.
@@ -123,11 +129,12 @@ impl TextTable {
     pub(crate) fn definition(
         with: TextFiles<'_>,
         paths: &[PathBuf],
-        options: &[CopyOption],
+        given: &[CopyOption],
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
         let TextFiles { files, streams, rejects, memory } = with;
-        let options = TextOptions::of(paths.first().expect("a table has at least one file"), options)?;
+        let options = TextOptions::of(paths.first().expect("a table has at least one file"), given)?;
+        let rejects = RejectTables::of(&options)?.map(|tables| (rejects.clone(), tables));
         let open = |path: &PathBuf| TextSource::open(&**files, streams, path, paths.len() == 1);
         let mut sources = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
         let name = without_secrets(&paths[0].display().to_string());
@@ -174,7 +181,8 @@ impl TextTable {
         let types = fields.iter().map(|field| ColumnType::new(field.data_type().clone(), true));
         let table = Self {
             files: files.clone(),
-            rejects: rejects.clone(),
+            rejects,
+            arguments: arguments_shown(given),
             sources,
             layout: shapes.layout,
             nulls: options.nulls.iter().map(|null| null.clone().into_bytes()).collect(),
@@ -219,13 +227,33 @@ impl Table for TextTable {
     }
 }
 
+/// Returns true for times with a zone, and for types that contain them.
+fn has_zone(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::TimeTz | SqlType::TimestampTz => true,
+        SqlType::List(element) | SqlType::Array(element, _) => has_zone(element),
+        SqlType::Struct(fields) => fields.iter().any(|field| has_zone(&field.ty)),
+        SqlType::Map(entry) => has_zone(&entry.0) || has_zone(&entry.1),
+        _ => false,
+    }
+}
+
+/// Returns the options that say something about a scan: those of which neither the format nor the columns tell.
+fn arguments_shown(given: &[CopyOption]) -> Option<String> {
+    let shown = given.iter().filter(|option| !["format", "columns"].contains(&option.name.as_str()));
+    let mut shown: Vec<String> = shown.map(sniffed::argument).collect();
+    shown.sort_unstable();
+    (!shown.is_empty()).then(|| shown.join(", "))
+}
+
 /// Returns the column as which the values for a column of a table are read: as text, which is then cast, if only casts
-/// read its type.
+/// read its type. Those know the session's time zone.
 fn read_as(column: &Field, format: Format) -> Result<Field> {
     let ty = type_of_field(column)?;
-    let ty = match ty.is_nested() && format == Format::Csv {
-        true => SqlType::Varchar,
-        false => ty.for_exchange().unwrap_or(ty),
+    let ty = match format {
+        Format::Csv if ty == SqlType::TimeTz || ty.is_nested() && has_zone(&ty) => SqlType::Varchar,
+        Format::Csv => return field_of(column.name(), &ty, true),
+        Format::Json => ty.for_exchange().unwrap_or(ty),
     };
     match ty {
         // It has values that a column of its Arrow type hasn't.

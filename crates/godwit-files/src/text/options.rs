@@ -61,10 +61,13 @@ pub(super) struct TextOptions {
     pub force_not_null: Vec<String>,
     /// Names in a header become words of lower-case letters, digits and underscores.
     pub normalize_names: bool,
-    /// True if rows with errors are skipped.
-    pub ignore_errors: bool,
-    /// True if such rows are kept for inspection.
-    pub store_rejects: bool,
+    /// Whether rows with errors are skipped, if the user says so; see [`skips_errors`](Self::skips_errors).
+    pub ignore_errors: Option<bool>,
+    /// Whether such rows are kept for inspection; see [`stores_rejects`](Self::stores_rejects).
+    pub store_rejects: Option<bool>,
+    /// The tables of these rows' errors, and of the scans that have them.
+    pub rejects_table: Option<String>,
+    pub rejects_scan: Option<String>,
     /// Maximum number of errors kept per file; 0: all.
     pub rejects_max: Option<u64>,
     /// Number of records from which types are determined; `None`: the first part of the file.
@@ -176,7 +179,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "names of columns are made of lower-case letters, digits and underscores",
         |o, v| set(&mut o.normalize_names, v.flag())
     ),
-    option!(["ignore_errors"], BOTH, "a flag", "leaves rows with errors out", |o, v| set(
+    option!(["ignore_errors"], BOTH, "a flag", "leaves rows with errors out", |o, v| put(
         &mut o.ignore_errors,
         v.flag()
     )),
@@ -185,11 +188,17 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         CSV,
         "a flag",
         "leaves rows with errors out, and shows them in reject_errors",
-        |o, v| {
-            o.store_rejects = v.flag()?;
-            o.ignore_errors |= o.store_rejects;
-            Ok(())
-        }
+        |o, v| put(&mut o.store_rejects, v.flag())
+    ),
+    option!(["rejects_table"], CSV, "a name", "stores errors in this table instead of reject_errors", |o, v| {
+        put(&mut o.rejects_table, v.text().map(str::to_owned))
+    }),
+    option!(
+        ["rejects_scan"],
+        CSV,
+        "a name",
+        "stores scans with errors in this table instead of reject_scans",
+        |o, v| { put(&mut o.rejects_scan, v.text().map(str::to_owned)) }
     ),
     option!(["rejects_limit"], CSV, "a number", "errors of a file in reject_errors, at most; 0: all", |o, v| {
         put(&mut o.rejects_max, number(v))
@@ -394,8 +403,10 @@ impl TextOptions {
             allow_quoted_nulls: true,
             force_not_null: Vec::new(),
             normalize_names: false,
-            ignore_errors: false,
-            store_rejects: false,
+            ignore_errors: None,
+            store_rejects: None,
+            rejects_table: None,
+            rejects_scan: None,
             rejects_max: None,
             sample_size: None,
             record_bytes_max: None,
@@ -426,13 +437,30 @@ impl TextOptions {
         if self.thousands.is_some() && self.thousands == Some(self.decimal_separator.unwrap_or(b'.')) {
             return Err(Error::user("thousands and decimal_separator are the same character"));
         }
-        if self.rejects_max.is_some() && !self.store_rejects {
+        if self.rejects_max.is_some() && !self.stores_rejects() {
             return Err(Error::user("rejects_limit needs store_rejects"));
         }
-        if self.store_rejects && !self.ignore_errors {
+        if self.store_rejects == Some(false) && self.names_rejects() {
+            return Err(Error::user("rejects_table and rejects_scan store rejects: store_rejects can't be false"));
+        }
+        if self.stores_rejects() && self.ignore_errors == Some(false) {
             return Err(Error::user("store_rejects leaves rows with errors out: ignore_errors can't be false"));
         }
         Ok(())
+    }
+
+    /// Returns true if rows with errors are skipped.
+    pub(super) fn skips_errors(&self) -> bool {
+        self.ignore_errors == Some(true) || self.stores_rejects()
+    }
+
+    /// Returns true if rows with errors are kept for inspection.
+    pub(super) fn stores_rejects(&self) -> bool {
+        self.store_rejects.unwrap_or_else(|| self.names_rejects())
+    }
+
+    fn names_rejects(&self) -> bool {
+        self.rejects_table.is_some() || self.rejects_scan.is_some()
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use godwit_common::Result;
 
 use super::columns::Nulls;
-use super::csv::{Fields as Record, Records};
+use super::csv::Records;
 use super::cutter::Piece;
 use super::dialect::Dialect;
 use super::separators::{Places, Wanted};
@@ -62,17 +62,16 @@ impl CsvRecords {
         (self.at, self.parser) = (0, None);
         if header.is_some() || !piece.is_regular {
             let mut parser = Records::new(dialect, piece.first_line);
-            if let Some(header) = header
-                && let Some(found) = next_record(&mut parser, &piece.bytes, header.len())
-                && !found
-                    .iter()
-                    .take(header.len())
-                    .map(<[u8]>::trim_ascii)
-                    .eq(header.iter().map(|name| name.trim_ascii()))
-            {
-                let hint = "files that are read together have the same columns in the same order, unless union_by_name \
-                            is set";
-                return Err(piece.error_at(1, "the header differs from that of the first file").with_hint(hint));
+            if let Some(header) = header {
+                skip_blank_lines(&mut parser, &piece.bytes, header.len());
+                let trimmed = || header.iter().map(|name| name.trim_ascii());
+                if let Some(found) = parser.next(&piece.bytes)
+                    && !found.iter().take(header.len()).map(<[u8]>::trim_ascii).eq(trimmed())
+                {
+                    let hint = "files that are read together have the same columns in the same order, unless \
+                                union_by_name is set";
+                    return Err(piece.error_at(1, "the header differs from that of the first file").with_hint(hint));
+                }
             }
             self.at = parser.position();
             if keeps_quotes {
@@ -108,8 +107,9 @@ impl CsvRecords {
         self.ranges.clear();
         let parser = self.parser.as_mut().expect("the piece has a parser");
         while self.places.records() < wanted.records_max {
+            skip_blank_lines(parser, &piece.bytes, wanted.width);
             let (line, begin) = (parser.line(), parser.position());
-            let Some(fields) = next_record(parser, &piece.bytes, wanted.width) else { break };
+            let Some(fields) = parser.next(&piece.bytes) else { break };
             let is_unclosed = std::mem::take(&mut fields.met.unclosed);
             if wanted.has(fields.len(), fields.ends_empty) && !is_unclosed {
                 self.places.push(fields.iter(), wanted.width, &mut self.written);
@@ -155,16 +155,15 @@ impl CsvRecords {
         &self.places.starts()[record * width..][..width]
     }
 
-    /// Returns a record as written, with the end of its line. Rejects must be wanted.
-    pub(super) fn text<'a>(&self, piece: &'a Piece, record: usize) -> &'a [u8] {
-        let range = match self.parser {
+    /// Returns where a record is in the piece, with the end of its line. Rejects must be wanted.
+    pub(super) fn range(&self, piece: &Piece, record: usize) -> Range<usize> {
+        match self.parser {
             Some(_) => self.ranges[record].clone(),
             None => {
                 let places = self.places_of(record);
                 places[0] as usize..(places[places.len() - 1] as usize).min(piece.bytes.len())
             }
-        };
-        &piece.bytes[range]
+        }
     }
 
     /// Returns the fields of a column.
@@ -192,10 +191,9 @@ impl CsvRecords {
     }
 }
 
-/// Returns the next record, skipping empty lines, which are records of one column only.
-fn next_record<'r>(parser: &'r mut Records, bytes: &[u8], width: usize) -> Option<Record<'r>> {
-    while width != 1 && parser.at_blank_line(bytes) {
+/// Goes past comments and empty lines, which are records of one column only.
+fn skip_blank_lines(parser: &mut Records, bytes: &[u8], width: usize) {
+    while parser.at_blank_line(bytes) && width != 1 {
         parser.skip(bytes);
     }
-    parser.next(bytes)
 }

@@ -1,4 +1,5 @@
-//! Rows rejected by scans of CSV files with `store_rejects`, and why: `reject_errors` and `reject_scans`.
+//! Rows rejected by a connection's scans of CSV files with `store_rejects`, and why: `reject_errors` and `reject_scans`,
+//! or tables of other names.
 //!
 //! The newest scans are kept. Those before a new one take at most [`SCAN_BYTES_MAX`], and so does each running scan;
 //! errors that a scan has no room for are only counted.
@@ -6,13 +7,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use godwit_common::{MemoryTag, Result};
+use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_types::{SqlType, Value};
 use godwit_vector::sql::type_of_field;
 use parking_lot::Mutex;
 
 use super::TextTable;
+use super::options::TextOptions;
+use super::sniffed::shown;
 use super::source::TextSource;
 
 /// Maximum bytes of a scan, and of all that existed when it began: 16 MiB in total if one runs at a time.
@@ -21,6 +24,42 @@ const SCAN_BYTES_MAX: usize = 8 << 20;
 const SCANS_MAX: usize = 1000;
 /// Maximum bytes of a line that are kept.
 pub(super) const LINE_BYTES_MAX: usize = 4096;
+
+/// The usual tables of errors and of scans.
+const ERRORS: &str = "reject_errors";
+const SCANS: &str = "reject_scans";
+
+/// The tables in which the rejects of a scan are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RejectTables {
+    errors: String,
+    scans: String,
+}
+
+impl RejectTables {
+    /// Returns those that the options name; `None` if no rejects are kept.
+    pub(super) fn of(options: &TextOptions) -> Result<Option<Self>> {
+        if !options.stores_rejects() {
+            return Ok(None);
+        }
+        let named = |name: &Option<String>, usual: &str| name.clone().unwrap_or_else(|| usual.to_owned());
+        let tables = Self { errors: named(&options.rejects_table, ERRORS), scans: named(&options.rejects_scan, SCANS) };
+        if tables.errors.is_empty() || tables.scans.is_empty() {
+            return Err(Error::user("a table of rejects needs a name"));
+        }
+        match is_same(&tables.errors, &tables.scans) || is_same(&tables.errors, SCANS) || is_same(&tables.scans, ERRORS)
+        {
+            true => Err(Error::user(format!("{} can't be a table of both errors and scans", tables.errors))
+                .with_hint("rejects_table and rejects_scan name two tables")),
+            false => Ok(Some(tables)),
+        }
+    }
+}
+
+/// Returns true for two names of one table.
+fn is_same(name: &str, other: &str) -> bool {
+    name.to_lowercase() == other.to_lowercase()
+}
 
 /// The kind of error in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +89,12 @@ impl RejectKind {
 pub(super) struct Reject {
     /// Line in which the row begins, from 1.
     pub line: u64,
-    /// If a single value is wrong, its column, from 0, and the column's name.
-    pub column: Option<(usize, String)>,
+    /// Where the row begins in the file's text, in bytes.
+    pub line_at: u64,
+    /// Where the error is.
+    pub at: u64,
+    /// Number of the field with the error, from 1, and the name of the column that is wrong or missing.
+    pub column: (usize, Option<String>),
     pub kind: RejectKind,
     /// The row as written, or its beginning.
     pub text: String,
@@ -60,12 +103,12 @@ pub(super) struct Reject {
 
 impl Reject {
     fn bytes(&self) -> usize {
-        let name = self.column.as_ref().map_or(0, |(_, name)| name.capacity());
+        let name = self.column.1.as_ref().map_or(0, String::capacity);
         size_of::<(usize, Self)>() + name + self.text.capacity() + self.message.capacity()
     }
 }
 
-/// The rejects of a database.
+/// The rejects of a connection.
 pub(crate) struct Rejects {
     scans: Mutex<Scans>,
     memory: BufferManager,
@@ -81,6 +124,7 @@ struct Scans {
 /// The rejects of one scan.
 pub(crate) struct ScanRejects {
     id: u64,
+    tables: RejectTables,
     /// The values shown for each file.
     files: Vec<Vec<Value>>,
     /// Maximum number of errors kept per file.
@@ -105,14 +149,38 @@ impl Rejects {
         Self { scans: Mutex::default(), memory }
     }
 
-    /// Begins a scan. Earlier scans are forgotten if there are too many.
-    pub(super) fn begin(&self, table: &TextTable) -> Result<Arc<ScanRejects>> {
+    /// Returns the function whose rows are those of the table of this name; `None`: no kept scan has such a table.
+    pub(crate) fn function(&self, name: &str) -> Option<&'static str> {
+        let scans = self.scans.lock();
+        let has = |usual: &str, own: fn(&RejectTables) -> &str| {
+            is_same(name, usual) || scans.kept.iter().any(|scan| is_same(name, own(&scan.tables)))
+        };
+        match (has(ERRORS, |tables| &tables.errors), has(SCANS, |tables| &tables.scans)) {
+            (true, _) => Some("godwit_reject_errors"),
+            (false, true) => Some("godwit_reject_scans"),
+            (false, false) => None,
+        }
+    }
+
+    /// Begins a scan whose rejects go to `tables`. Earlier scans are forgotten if there are too many.
+    pub(super) fn begin(&self, table: &TextTable, tables: &RejectTables) -> Result<Arc<ScanRejects>> {
         let files = table.sources.iter().map(|source| file_values(source, table)).collect::<Result<Vec<_>>>()?;
-        let memory = self.memory.reserve(files.iter().map(|values| bytes_of(values)).sum(), MemoryTag::Reader)?;
+        let names = tables.errors.len() + tables.scans.len();
+        let bytes = files.iter().map(|values| bytes_of(values)).sum::<usize>() + names;
+        let memory = self.memory.reserve(bytes, MemoryTag::Reader)?;
         let found = Found { rejects: Vec::new(), per_file: vec![0; files.len()], memory, lost: 0 };
         let mut scans = self.scans.lock();
+        let is_taken = |scan: &Arc<ScanRejects>| {
+            is_same(&scan.tables.errors, &tables.scans) || is_same(&scan.tables.scans, &tables.errors)
+        };
+        if let Some(other) = scans.kept.iter().find(|scan| is_taken(scan)) {
+            let RejectTables { errors, scans } = &other.tables;
+            let message = format!("an earlier scan has its errors in {errors}, and is itself listed in {scans}");
+            return Err(Error::user(message).with_hint("name other tables with rejects_table and rejects_scan"));
+        }
         let scan = ScanRejects {
             id: scans.next_id,
+            tables: tables.clone(),
             files,
             per_file_max: table.options.rejects_max.filter(|&limit| limit > 0),
             found: Mutex::new(found),
@@ -128,18 +196,22 @@ impl Rejects {
         Ok(scan)
     }
 
-    fn scans(&self) -> Vec<Arc<ScanRejects>> {
-        self.scans.lock().kept.iter().cloned().collect()
+    /// Returns the scans with the given table, or with the usual one.
+    fn scans(&self, table: Option<&str>, usual: &str, own: fn(&RejectTables) -> &str) -> Vec<Arc<ScanRejects>> {
+        let is_asked = |scan: &&Arc<ScanRejects>| is_same(own(&scan.tables), table.unwrap_or(usual));
+        self.scans.lock().kept.iter().filter(is_asked).cloned().collect()
     }
 
-    /// Returns a row for each error.
-    pub(crate) fn error_rows(&self) -> Vec<Vec<Value>> {
-        self.scans().iter().flat_map(|scan| scan.error_rows()).collect()
+    /// Returns a row for each error in a table of errors.
+    pub(crate) fn error_rows(&self, table: Option<&str>) -> Vec<Vec<Value>> {
+        let scans = self.scans(table, ERRORS, |tables| &tables.errors);
+        scans.iter().flat_map(|scan| scan.error_rows()).collect()
     }
 
-    /// Returns a row for each file of each scan.
-    pub(crate) fn scan_rows(&self) -> Vec<Vec<Value>> {
-        self.scans().iter().flat_map(|scan| scan.file_rows()).collect()
+    /// Returns a row for each file of each scan in a table of scans.
+    pub(crate) fn scan_rows(&self, table: Option<&str>) -> Vec<Vec<Value>> {
+        let scans = self.scans(table, SCANS, |tables| &tables.scans);
+        scans.iter().flat_map(|scan| scan.file_rows()).collect()
     }
 }
 
@@ -178,14 +250,16 @@ impl ScanRejects {
         let found = self.found.lock();
         let mut rejects: Vec<&(usize, Reject)> = found.rejects.iter().collect();
         // Workers add them in any order.
-        rejects.sort_by_key(|(file, reject)| (*file, reject.line, reject.column.as_ref().map(|(at, _)| *at)));
+        rejects.sort_by_key(|(file, reject)| (*file, reject.line_at, reject.column.0));
         let row = |(file, reject): &&(usize, Reject)| {
             vec![
                 number(self.id),
                 number(*file as u64),
                 number(reject.line),
-                reject.column.as_ref().map_or(Value::Null, |(at, _)| number(*at as u64 + 1)),
-                reject.column.as_ref().map_or(Value::Null, |(_, name)| Value::text(&**name)),
+                number(reject.line_at + 1),
+                number(reject.at + 1),
+                number(reject.column.0 as u64),
+                reject.column.1.as_deref().map_or(Value::Null, Value::text),
                 Value::text(reject.kind.name()),
                 Value::text(&*reject.text),
                 Value::text(&*reject.message),
@@ -224,6 +298,8 @@ pub(crate) fn error_columns() -> Vec<(&'static str, SqlType)> {
         ("scan_id", SqlType::UBigInt),
         ("file_id", SqlType::UBigInt),
         ("line", SqlType::UBigInt),
+        ("line_byte_position", SqlType::UBigInt),
+        ("byte_position", SqlType::UBigInt),
         ("column_idx", SqlType::UBigInt),
         ("column_name", SqlType::Varchar),
         ("error_type", SqlType::Varchar),
@@ -242,9 +318,13 @@ pub(crate) fn scan_columns() -> Vec<(&'static str, SqlType)> {
         ("delimiter", SqlType::Varchar),
         ("quote", SqlType::Varchar),
         ("escape", SqlType::Varchar),
-        ("skip_rows", SqlType::UBigInt),
+        ("newline_delimiter", SqlType::Varchar),
+        ("skip_rows", SqlType::UInteger),
         ("has_header", SqlType::Boolean),
         ("columns", SqlType::Varchar),
+        ("date_format", SqlType::Varchar),
+        ("timestamp_format", SqlType::Varchar),
+        ("user_arguments", SqlType::Varchar),
         ("errors_lost", SqlType::UBigInt),
     ]
 }
@@ -252,16 +332,21 @@ pub(crate) fn scan_columns() -> Vec<(&'static str, SqlType)> {
 /// Returns those values of [`scan_columns`] that depend on the file.
 fn file_values(source: &TextSource, table: &TextTable) -> Result<Vec<Value>> {
     let shape = source.shape.as_ref().expect("only CSV has rejects");
-    let [delimiter, quote, escape] = shape.dialect.texts().map(Value::text);
+    let [delimiter, quote, escape] = shape.dialect.texts();
     let fields = table.schema.fields().iter().take(table.record_columns());
-    let columns = fields.map(|field| Ok(format!("{}: {}", field.name(), type_of_field(field)?)));
+    let columns = fields.map(|field| Ok(format!("'{}': '{}'", field.name(), type_of_field(field)?)));
+    let or_null = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::text);
     Ok(vec![
         Value::text(source.path.display().to_string()),
-        delimiter,
-        quote,
-        escape,
-        number(table.options.skip.unwrap_or(0) + shape.skip),
+        Value::text(delimiter),
+        shown(&quote),
+        shown(&escape),
+        Value::text(shape.newline),
+        number((table.options.skip.unwrap_or(0) + shape.skip).min(u32::MAX.into())),
         Value::Boolean(shape.header.is_some()),
-        Value::text(columns.collect::<Result<Vec<_>>>()?.join(", ")),
+        Value::text(format!("{{{}}}", columns.collect::<Result<Vec<_>>>()?.join(","))),
+        or_null(&table.options.date_format),
+        or_null(&table.options.timestamp_format),
+        or_null(&table.arguments),
     ])
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::DataType;
-use godwit_common::{Error, MemoryTag, Result};
+use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::scan_filter::{Pruning, Stage};
 use godwit_pipeline::{
     ColumnCounts, MorselReader, MorselRows, OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask,
     WindowRows,
 };
-use godwit_vector::sql::{type_of_field, vector_of_values};
+use godwit_vector::sql::vector_of_values;
 use godwit_vector::{Chunk, ColumnType, RowType, Vector};
 use parking_lot::Mutex;
 
@@ -20,51 +20,53 @@ use super::TextTable;
 use super::counts::TextCounts;
 use super::cutter::{Cutter, Piece};
 use super::json::Objects;
-use super::options::{Format, TextOptions};
-use super::records::{CsvRecords, RejectedRecord};
-use super::rejects::{LINE_BYTES_MAX, Reject, RejectKind, ScanRejects};
+use super::options::Format;
+use super::record_errors::{UNCLOSED, keep_errors, wrong_value, wrong_width};
+use super::records::CsvRecords;
+use super::rejects::ScanRejects;
 use super::separators::Wanted;
 use super::source::CsvShape;
-use crate::hive::FileColumn;
-
-/// Characters of a wrong value shown in an error.
-const SHOWN_CHARACTERS_MAX: usize = 60;
+use crate::hive::{FileColumn, shown_name, wanted_files};
 
 /// Maximum number of rejected records of another width that are described on the way to one chunk of rows.
 const REJECTS_PER_STEP_MAX: usize = 100_000;
-
-/// Error of a record that doesn't end.
-const UNCLOSED: &str = "a quote that begins in this record isn't closed";
 
 /// Files to be read.
 pub(crate) struct TextPlan {
     files: Mutex<OpenFiles>,
     counts: TextCounts,
-    /// Length of the files, as stored; 0 for a stream.
+    /// Length of the files to read, as stored; 0 for a stream.
     bytes: u64,
     /// The store for rejected rows, if they are kept.
     rejects: Option<Arc<ScanRejects>>,
 }
 
-/// The files of a table, in sequence.
+/// The files of a scan, in sequence.
 struct OpenFiles {
-    /// The current file, and its number.
-    cutter: Cutter,
-    number: usize,
+    /// The current file.
+    cutter: Option<Cutter>,
+    /// The numbers of those after it.
+    rest: std::vec::IntoIter<usize>,
     memory: BufferManager,
 }
 
 impl OpenFiles {
     /// Returns the next piece of a file; `None` at the end of the last one.
     fn next(&mut self, table: &TextTable, mut used: Piece, stored: &Arc<AtomicU64>) -> Result<Option<Piece>> {
-        loop {
-            let piece = self.cutter.next(std::mem::take(&mut used))?;
-            if piece.is_some() || self.number + 1 == table.sources.len() {
-                return Ok(piece);
+        while let Some(cutter) = &mut self.cutter {
+            if let Some(piece) = cutter.next(std::mem::take(&mut used))? {
+                return Ok(Some(piece));
             }
-            self.number += 1;
-            self.cutter = table.cutter(self.number, self.memory.reserve(0, MemoryTag::Reader)?, stored)?;
+            self.open(table, stored)?;
         }
+        Ok(None)
+    }
+
+    /// Opens the next file.
+    fn open(&mut self, table: &TextTable, stored: &Arc<AtomicU64>) -> Result<()> {
+        let open = |number| table.cutter(number, self.memory.reserve(0, MemoryTag::Reader)?, stored);
+        self.cutter = self.rest.next().map(open).transpose()?;
+        Ok(())
     }
 }
 
@@ -77,22 +79,24 @@ impl Readable for TextTable {
     }
 
     fn column_name(&self, column: usize) -> &str {
-        self.schema.field(column).name()
+        shown_name(self.schema.field(column).name())
     }
 
     fn plan(&self, task: &ScanTask, _pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<TextPlan>> {
         let memory = task.memory(query).clone();
         let counts = TextCounts::default();
-        let cutter = self.cutter(0, memory.reserve(0, MemoryTag::Reader)?, &counts.stored)?;
-        let files = Mutex::new(OpenFiles { cutter, number: 0, memory });
-        let rejects = self.options.store_rejects.then(|| self.rejects.begin(self)).transpose()?;
+        let is_wanted = wanted_files(task, &self.file_columns, self.record_columns(), self.sources.len())?;
+        let wanted: Vec<usize> = (0..self.sources.len()).filter(|&number| is_wanted[number]).collect();
+        let bytes = wanted.iter().map(|&number| self.sources[number].bytes).sum();
+        let mut files = OpenFiles { cutter: None, rest: wanted.into_iter(), memory };
+        files.open(self, &counts.stored)?;
+        let rejects = self.rejects.as_ref().map(|(store, tables)| store.begin(self, tables)).transpose()?;
         let parsed = task.columns.iter().filter(|&&column| column < self.record_columns()).count();
         if parsed < self.record_columns() {
             let skipped = self.record_columns() - parsed;
             task.metrics.note("columns not parsed", format!("{skipped} of {}", self.record_columns()));
         }
-        let bytes = self.sources.iter().map(|source| source.bytes).sum();
-        let plan = TextPlan { files, counts, bytes, rejects };
+        let plan = TextPlan { files: Mutex::new(files), counts, bytes, rejects };
         Ok(Planned { plan, workers_max: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })
     }
 
@@ -229,7 +233,7 @@ impl TextReader {
         let Records::Csv(records) = &mut self.records else { unreachable!("it is a table of CSV") };
         let table = &*self.scan.table;
         let shape = table.shape(&self.piece);
-        let TextOptions { ignore_errors, null_padding, .. } = table.options;
+        let (ignore_errors, null_padding) = (table.options.skips_errors(), table.options.null_padding);
         let (width, records_max) = (shape.width, self.rows_max);
         let plan = self.scan.plan();
         let rejects_max = if plan.rejects.is_some() { REJECTS_PER_STEP_MAX } else { 0 };
@@ -237,26 +241,26 @@ impl TextReader {
         let step = records.next(&self.piece, &shape.dialect, wanted);
         plan.counts.rejected.fetch_add(step.rejected, Ordering::Relaxed);
         plan.counts.records.fetch_add(records.len() as u64 + step.rejected, Ordering::Relaxed);
-        if let Some(rejects) = &plan.rejects {
-            rejects.extend(self.piece.source, &step.rejects, |record| wrong_record(record, &self.piece, width));
-        }
         let rows = records.len();
         if rows == 0 && step.wrong_width.is_none() && step.unclosed.is_none() {
+            if let Some(rejects) = &plan.rejects {
+                keep_errors(rejects, table, &self.piece, (records, &step.rejects, &[]));
+            }
             return Ok(None);
         }
         self.window = ParsedRows { rows, columns: Vec::new() };
-        let mut wrong: Vec<u32> = Vec::new();
+        let (mut wrong, mut wrong_fields): (Vec<u32>, Vec<(usize, usize)>) = Default::default();
         for (&index, parsed) in self.scan.task.columns.iter().zip(&mut self.parsed).filter(|_| rows > 0) {
             if index >= table.record_columns() {
                 self.window.columns.push(Some(table.file_value(index, &self.piece, rows)?));
                 continue;
             }
-            let ColumnType { logical, physical, .. } = &table.row_type[index];
+            let ty @ ColumnType { logical, physical, .. } = &table.row_type[index];
             let (Some(place), form) = (shape.columns[index].0, &shape.columns[index].1) else {
-                self.window.columns.push(Some(Vector::null(*physical, rows)));
+                self.window.columns.push(Some(Vector::null_of(ty, rows)));
                 continue;
             };
-            if *logical == DataType::Utf8View {
+            if *logical == DataType::Utf8View && form.ty.is_none() {
                 self.window.columns.push(None);
                 continue;
             }
@@ -269,21 +273,14 @@ impl TextReader {
                 let (line, field) = (records.lines(&self.piece)(row as usize), fields.get(row as usize));
                 return Err(wrong_value(table, &self.piece, line, index, field.unwrap_or_default().trim_ascii()));
             }
-            if let Some(rejects) = &plan.rejects {
-                let mut line = records.lines(&self.piece);
-                rejects.extend(self.piece.source, values.wrong.iter().map(|&row| row as usize), |row| {
-                    let field = fields.get(row).unwrap_or_default().trim_ascii();
-                    Reject {
-                        line: line(row),
-                        column: Some((index, table.schema.field(index).name().clone())),
-                        kind: RejectKind::Cast,
-                        text: shown(records.text(&self.piece, row)),
-                        message: not_a_value(table, &self.piece, index, field),
-                    }
-                });
+            if plan.rejects.is_some() {
+                wrong_fields.extend(values.wrong.iter().map(|&row| (row as usize, index)));
             }
             wrong.extend(values.wrong);
             self.window.columns.push(Some(values.vector));
+        }
+        if let Some(rejects) = &plan.rejects {
+            keep_errors(rejects, table, &self.piece, (records, &step.rejects, &wrong_fields));
         }
         if let Some(line) = step.unclosed {
             let hint = "double the quotes within quotes; or name another quote, or none: QUOTE ''";
@@ -309,52 +306,9 @@ impl TextReader {
     }
 }
 
-/// Describes the error of a record of another width.
-fn wrong_width(fields: usize, expected: usize) -> String {
-    format!("{fields} fields, {expected} expected")
-}
-
-/// Describes a record that was rejected before its values were read.
-fn wrong_record(record: &RejectedRecord, piece: &Piece, width: usize) -> Reject {
-    let (kind, message) = match record.fields < width {
-        _ if record.is_unclosed => (RejectKind::UnquotedValue, UNCLOSED.to_owned()),
-        true => (RejectKind::MissingColumns, wrong_width(record.fields, width)),
-        false => (RejectKind::TooManyColumns, wrong_width(record.fields, width)),
-    };
-    let text = shown(&piece.bytes[record.range.clone()]);
-    Reject { line: record.line, column: None, kind, text, message }
-}
-
-/// Returns a record without the end of its line, or its beginning.
-fn shown(record: &[u8]) -> String {
-    let text = record.trim_ascii_end();
-    String::from_utf8_lossy(&text[..text.len().min(LINE_BYTES_MAX)]).into_owned()
-}
-
-/// Describes the error of a field of a column.
-fn not_a_value(table: &TextTable, piece: &Piece, column: usize, field: &[u8]) -> String {
-    let field_type = table.schema.field(column);
-    let text: String = String::from_utf8_lossy(field).chars().take(SHOWN_CHARACTERS_MAX).collect();
-    let (name, data_type) = (field_type.name(), field_type.data_type());
-    let ty = type_of_field(field_type).map_or_else(|_| data_type.to_string(), |ty| ty.to_string());
-    let form = table.shape(piece).columns[column].1.day.map(|day| format!(", written as {}", day.template()));
-    format!("column {name}: '{text}' is not a value of type {ty}{}", form.unwrap_or_default())
-}
-
-fn wrong_value(table: &TextTable, piece: &Piece, line: u64, column: usize, field: &[u8]) -> Error {
-    let more = match table.schema.field(column).data_type() {
-        DataType::Date32 => "DATEFORMAT names the form of dates",
-        DataType::Timestamp(..) => "TIMESTAMPFORMAT names the form of timestamps",
-        _ => "SAMPLE_SIZE -1 looks at all rows first, NULLSTR names texts that are NULL",
-    };
-    piece
-        .error_at(line, &not_a_value(table, piece, column, field))
-        .with_hint(format!("{more}; TYPES or ALL_VARCHAR read it as text, IGNORE_ERRORS leaves such rows out"))
-}
-
 impl TextTable {
     /// Returns the properties of a CSV piece's records.
-    fn shape(&self, piece: &Piece) -> &CsvShape {
+    pub(super) fn shape(&self, piece: &Piece) -> &CsvShape {
         self.sources[piece.source].shape.as_ref().expect("it is a table of CSV")
     }
 

@@ -13,7 +13,6 @@ use godwit_vector::sql::type_of_field;
 use super::cutter::RecordEnds;
 use super::dialect::{Dialect, text_of};
 use super::options::{Format, TextOptions};
-use super::sample::Sample;
 use super::sniff::{self, Sniffed};
 use super::source::TextSource;
 use super::stream::Streams;
@@ -54,12 +53,11 @@ pub(crate) fn sniffed_row(
     let sample = source.sample(files, &options, memory)?;
     let all = |dialect: &Dialect, skip| source.cutter(files, &options, (RecordEnds::Csv(*dialect), skip), memory);
     let sniffed = sniff::csv(&sample, &options, None, all)?;
-    let found = Found::of(&sniffed, &sample, &options)?;
+    let found = Found::of(&sniffed, &options)?;
     let columns =
         found.columns.iter().map(|(name, ty)| Value::Struct([Value::text(&**name), Value::text(&**ty)].into()));
-    let shown = |text: &str| Value::text(if text.is_empty() { NONE } else { text });
     let or_null = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::text);
-    let arguments: Vec<String> = given.iter().map(|option| format!("{}={}", option.name, written(option))).collect();
+    let arguments: Vec<String> = given.iter().map(argument).collect();
     Ok(vec![
         Value::text(&*found.delimiter),
         shown(&found.quote),
@@ -74,6 +72,16 @@ pub(crate) fn sniffed_row(
         if arguments.is_empty() { Value::Null } else { Value::text(arguments.join(", ")) },
         Value::text(found.prompt(path, sniffed.header.is_some(), given)),
     ])
+}
+
+/// Returns a character as text; there may be none.
+pub(super) fn shown(character: &str) -> Value {
+    Value::text(if character.is_empty() { NONE } else { character })
+}
+
+/// Returns an option as SQL.
+pub(super) fn argument(option: &CopyOption) -> String {
+    format!("{}={}", option.name, written(option))
 }
 
 /// Returns the options, preceded by one that says that the file is CSV, whatever its name.
@@ -98,10 +106,8 @@ struct Found {
 }
 
 impl Found {
-    fn of(sniffed: &Sniffed, sample: &Sample, options: &TextOptions) -> Result<Self> {
-        let Dialect { comment, newline, .. } = sniffed.dialect;
+    fn of(sniffed: &Sniffed, options: &TextOptions) -> Result<Self> {
         let [delimiter, quote, escape] = sniffed.dialect.texts();
-        let has_returns = memchr::memchr(b'\n', &sample.bytes).is_some_and(|at| sample.bytes[..at].ends_with(b"\r"));
         let mut columns = Vec::new();
         let (mut date_format, mut timestamp_format) = (None, None);
         let mut is_usual = true;
@@ -127,12 +133,8 @@ impl Found {
             delimiter,
             quote,
             escape,
-            newline: match (newline, has_returns) {
-                (b'\r', _) => "\\r",
-                (_, true) => "\\r\\n",
-                (_, false) => "\\n",
-            },
-            comment: text_of(comment),
+            newline: sniffed.newline,
+            comment: text_of(sniffed.dialect.comment),
             skip: options.skip.unwrap_or(0) + sniffed.skip,
             columns,
             date_format,

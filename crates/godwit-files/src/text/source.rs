@@ -33,6 +33,8 @@ pub(super) struct TextSource {
 /// Properties of the records of a CSV file.
 pub(super) struct CsvShape {
     pub dialect: Dialect,
+    /// The end of a line, as options are written.
+    pub newline: &'static str,
     /// Number of lines before the header or the first row, besides those skipped by an option.
     pub skip: u64,
     pub header: Option<Vec<Vec<u8>>>,
@@ -45,9 +47,9 @@ pub(super) struct CsvShape {
 impl CsvShape {
     /// Returns the shape of a file whose fields are the columns of the table.
     pub(super) fn of(sniffed: Sniffed) -> Self {
-        let Sniffed { dialect, skip, header, forms, fields, .. } = sniffed;
+        let Sniffed { dialect, newline, skip, header, forms, fields, .. } = sniffed;
         let columns = forms.into_iter().enumerate().map(|(at, form)| (Some(at), form)).collect();
-        Self { dialect, skip, header, width: fields.len(), columns }
+        Self { dialect, newline, skip, header, width: fields.len(), columns }
     }
 }
 

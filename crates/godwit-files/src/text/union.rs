@@ -48,8 +48,8 @@ pub(super) fn csv(
         let columns =
             fields.iter().map(|column| match sniffed.fields.iter().position(|field| is_same(field, column)) {
                 Some(place) => {
-                    let is_hugeint = type_of_field(column).is_ok_and(|ty| ty == SqlType::HugeInt);
-                    (Some(place), ColumnForm { is_hugeint, ..sniffed.forms[place].clone() })
+                    let ty = type_of_field(column).ok().and_then(|ty| ColumnForm::own_type(&ty));
+                    (Some(place), ColumnForm { ty, ..sniffed.forms[place].clone() })
                 }
                 None => (None, ColumnForm::default()),
             });

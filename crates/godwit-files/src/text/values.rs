@@ -3,6 +3,7 @@
 
 use arrow_schema::{DataType, TimeUnit};
 use godwit_common::Result;
+use godwit_types::SqlType;
 use godwit_vector::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 
 use super::columns::{ColumnForm, Nulls, TextColumn, Values};
@@ -50,6 +51,9 @@ impl<'a> Fields<'a> {
     /// Returns the values of a column that isn't text, and the records whose fields aren't values of its type.
     pub(super) fn values(&self, data_type: &DataType, physical: PhysicalType, form: &ColumnForm) -> Result<Values> {
         use DataType as D;
+        if form.ty.as_ref().is_some_and(|ty| *ty != SqlType::HugeInt) {
+            return self.cast(data_type, form);
+        }
         if form.marks_numbers() && data_type.is_numeric() {
             return self.cast(data_type, form);
         }

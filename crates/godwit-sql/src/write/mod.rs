@@ -224,6 +224,7 @@ impl Planner {
                     [] => (0..target.schema().fields().len()).filter(|&at| target.is_given(at)).collect(),
                     columns => columns.iter().map(|name| target.position(&name.text)).collect::<Result<_>>()?,
                 };
+                self.statement_names().check_reject_tables(options)?;
                 let filled: Vec<_> = places.iter().map(|&place| target.schema().field(place).clone()).collect();
                 let file = self.resolver.text_table(&[path], options, Some(&Schema::new(filled)))?;
                 Arc::new(ScannedTable::new(file)?)

@@ -283,6 +283,8 @@ pub enum CopyDirection {
 pub enum CopyPath {
     /// A path or pattern, with its span.
     File(Arc<str>, Span),
+    /// An expression in parentheses, or a parameter.
+    Computed(Box<Expr>),
     /// STDIN or STDOUT.
     Standard(Span),
 }

@@ -11,7 +11,7 @@ use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
 
 impl Parser<'_> {
-    /// `COPY { table [(columns)] | (query) } { TO | FROM } path [options]`.
+    /// `COPY { table [(columns)] | (query) } { TO | FROM } { path | (expression) | parameter } [options]`.
     pub(super) fn copy(&mut self) -> Result<Statement> {
         let start = self.take().span;
         let source = if self.is_symbol(Symbol::LeftParen) {
@@ -28,12 +28,18 @@ impl Parser<'_> {
         };
         let path = if self.is(K::Stdin) || self.is(K::Stdout) {
             CopyPath::Standard(self.take().span)
+        } else if self.is_symbol(Symbol::LeftParen) || self.is_parameter() {
+            CopyPath::Computed(Box::new(self.nested(Self::primary)?))
         } else {
             let (path, span) = self.path_text()?;
             CopyPath::File(path, span)
         };
         let options = self.copy_options()?;
         Ok(Statement::Copy(Box::new(Copy { source, direction, path, options, span: self.since(start) })))
+    }
+
+    fn is_parameter(&self) -> bool {
+        self.kind_at(0) == TokenKind::Parameter || self.is_symbol(Symbol::Question)
     }
 
     /// `[WITH] (option, …)`, or words without parentheses: `WITH CSV HEADER DELIMITER ';'`.

@@ -159,6 +159,7 @@ impl Display for Copy {
         };
         match &self.path {
             CopyPath::File(path, _) => write!(f, " {direction} {}", Text(path))?,
+            CopyPath::Computed(path) => write!(f, " {direction} ({path})")?,
             CopyPath::Standard(_) => write!(f, " {direction} {standard}")?,
         }
         list_in_parens(f, " ", &self.options)

@@ -116,10 +116,12 @@ fn writes() {
         "COPY t (a, b) FROM 'x.csv' (HEADER TRUE, DELIMITER ';', NULLS ('a', 'b'))",
         "COPY (SELECT 1) TO 'x.parquet' (FORMAT parquet, PARTITION_BY (a, b), FORCE_QUOTE *)",
         "COPY t TO STDOUT",
+        "COPY t FROM ('x' || $1)",
         "EXPORT DATABASE 'folder' (FORMAT csv)",
         "IMPORT DATABASE 'folder'",
     ]);
     assert_printed(&[
+        ("COPY t TO ? (HEADER)", "COPY t TO ($1) (HEADER)"),
         ("COPY t FROM 'x' WITH CSV HEADER DELIMITER AS ';'", "COPY t FROM 'x' (format CSV, HEADER, DELIMITER ';')"),
         ("TRUNCATE TABLE t", "TRUNCATE t"),
         (

@@ -48,7 +48,7 @@ struct FactsFunction {
 impl TableFunction for FactsFunction {
     fn arguments(&self) -> &'static str {
         match self.facts.takes {
-            Takes::Nothing => "",
+            Takes::Table => "table",
             Takes::Paths => "paths",
             Takes::PathsAndOptions => "paths, option = value, …",
         }
@@ -56,8 +56,8 @@ impl TableFunction for FactsFunction {
 
     fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>> {
         let (paths, options) = match self.facts.takes {
-            Takes::Nothing if arguments.is_empty() => (Vec::new(), Vec::new()),
-            Takes::Nothing => return Err(Error::user(format!("{name}() takes no arguments"))),
+            Takes::Table if arguments.is_empty() => (Vec::new(), Vec::new()),
+            Takes::Table => (vec![table_name(name, arguments)?], Vec::new()),
             takes => paths_and_options(name, arguments, takes == Takes::PathsAndOptions)?,
         };
         let columns = self.facts.columns();
@@ -73,6 +73,14 @@ impl TableFunction for FactsFunction {
             let arrays = columns.iter().enumerate().map(array).collect::<Result<Vec<_>>>()?;
             RecordBatch::try_new(of_batch.clone(), arrays).map_err(|error| Error::internal(error.to_string()))
         })
+    }
+}
+
+/// Returns the only argument, a name.
+fn table_name(function: &str, arguments: &[Argument]) -> Result<String> {
+    match arguments {
+        [Argument { name: None, value: Value::Text(table), .. }] => Ok(table.to_string()),
+        _ => Err(Error::user(format!("{function} takes at most the name of a table in quotes"))),
     }
 }
 

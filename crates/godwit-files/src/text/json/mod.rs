@@ -147,7 +147,7 @@ fn look(
     match see(text, limit, options, inferred) {
         (records, None) => Ok(records),
         // Values of given columns are checked when they are read.
-        (records, Some(_)) if options.ignore_errors || only_count => Ok(records),
+        (records, Some(_)) if options.skips_errors() || only_count => Ok(records),
         (_, Some(Flaw { at, what })) => Err(wrong(at, what)),
     }
 }
@@ -163,7 +163,7 @@ fn look_at_all(mut cutter: Cutter, options: &TextOptions, inferred: &mut Inferre
         next.check()?;
         let text = std::str::from_utf8(&next.bytes).map_err(|_| Error::internal("the piece was checked"))?;
         records += match see(text, limit - records, options, inferred) {
-            (_, Some(Flaw { at, what })) if !options.ignore_errors => {
+            (_, Some(Flaw { at, what })) if !options.skips_errors() => {
                 return Err(next.error_at(next.line(at), what).with_hint(NOT_JSON_HINT));
             }
             (seen, _) => seen,
@@ -187,7 +187,7 @@ fn see(text: &str, limit: u64, options: &TextOptions, inferred: &mut Inferred) -
             return (records, Some(Flaw { at, what: "a value that is no object" }));
         }
         // Non-objects are errors if all other values are objects.
-        if is_object || !(options.ignore_errors && matches!(inferred, Inferred::Object(_))) {
+        if is_object || !(options.skips_errors() && matches!(inferred, Inferred::Object(_))) {
             *inferred = std::mem::replace(inferred, Inferred::Nothing).with(Inferred::of(&node, &form));
         }
         at = behind;
@@ -230,7 +230,7 @@ impl Objects {
         let form = ColumnForm::of_user(options);
         let fields: Vec<FieldRef> = columns.iter().map(|&column| Arc::clone(&table.schema.fields()[column])).collect();
         let is_whole = table.layout != Layout::Objects;
-        Self::of_fields(&fields, form, rows_max, is_whole, options.ignore_errors)
+        Self::of_fields(&fields, form, rows_max, is_whole, options.skips_errors())
     }
 
     fn of_fields(

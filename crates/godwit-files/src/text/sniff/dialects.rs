@@ -159,7 +159,7 @@ fn explain(sample: &Sample, dialect: Dialect, options: &TextOptions, wanted: Opt
     };
     let rows = || lines[first..].iter().filter(|line| !line.is_blank || width == 1);
     let consistent = rows().filter(is_of_width).count();
-    if consistent < rows().count() && !options.ignore_errors {
+    if consistent < rows().count() && !options.skips_errors() {
         return None;
     }
     let (skip, begin) = lines.get(first).filter(|_| first > 0).map_or((0, 0), |line| (line.line, line.begin));
@@ -184,7 +184,7 @@ fn rows_of(lines: &[Line], options: &TextOptions, wanted: Option<usize>) -> Opti
             None => None,
         };
     }
-    if options.ignore_errors && !options.null_padding {
+    if options.skips_errors() && !options.null_padding {
         // Most records are correct.
         let widths = filled().map(|(_, line)| line.fields);
         let usual = widths

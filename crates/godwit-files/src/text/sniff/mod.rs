@@ -30,6 +30,8 @@ const SAMPLED_RECORDS: u64 = 20_480;
 /// Detected properties of a file.
 pub(super) struct Sniffed {
     pub dialect: Dialect,
+    /// The end of a line, as options are written.
+    pub newline: &'static str,
     /// Number of lines before the header or the first row, besides those skipped by an option.
     pub skip: u64,
     /// The first record, if it names the columns.
@@ -84,7 +86,7 @@ pub(super) fn csv(
         count += 1;
     }
     let types: Vec<(SqlType, ColumnForm)> = guesses.iter().map(|guess| guess.outcome(options)).collect();
-    let fields = match (expected, &options.columns) {
+    let fields: Vec<Field> = match (expected, &options.columns) {
         (Some(schema), _) => schema.fields().iter().map(|given| read_as(given, Format::Csv)).collect::<Result<_>>()?,
         (None, Some(columns)) => fields_of(columns.iter().map(|(name, ty)| (name.clone(), ty.clone())))?,
         (None, None) => {
@@ -92,9 +94,23 @@ pub(super) fn csv(
             fields_of(names.into_iter().zip(types.iter().map(|(ty, _)| ty.clone())))?
         }
     };
-    let forms = types.into_iter().map(|(_, form)| form).collect();
+    let form = |((_, form), field): ((SqlType, ColumnForm), &Field)| {
+        Ok(ColumnForm { ty: ColumnForm::own_type(&type_of_field(field)?), ..form })
+    };
+    let forms = types.into_iter().zip(&fields).map(form).collect::<Result<_>>()?;
     let header = if has_header { first } else { None };
-    Ok(Sniffed { dialect: found.dialect, skip: found.skip, header, fields, forms, records: count })
+    let newline = shown_newline(&found.dialect, &sample.bytes);
+    Ok(Sniffed { dialect: found.dialect, newline, skip: found.skip, header, fields, forms, records: count })
+}
+
+/// Returns the end of the first line, as options are written.
+fn shown_newline(dialect: &Dialect, bytes: &[u8]) -> &'static str {
+    let has_return = || memchr::memchr(b'\n', bytes).is_some_and(|at| bytes[..at].ends_with(b"\r"));
+    match dialect.newline {
+        b'\r' => "\\r",
+        _ if has_return() => "\\r\\n",
+        _ => "\\n",
+    }
 }
 
 /// Examines the values of a file, except for the first record; returns the number of records.
@@ -195,13 +211,7 @@ fn given_types(
 }
 
 fn fields_of(columns: impl Iterator<Item = (String, SqlType)>) -> Result<Vec<Field>> {
-    columns
-        .map(|(name, ty)| match ty.is_nested() {
-            true => Err(Error::unsupported(format!("reading {ty} from CSV"))
-                .with_hint(format!("read {name} as VARCHAR, and cast it: CAST({name} AS {ty})"))),
-            false => field_of(name, &ty.for_exchange().unwrap_or(ty), true),
-        })
-        .collect()
+    columns.map(|(name, ty)| field_of(name, &ty, true)).collect()
 }
 
 /// Returns true if a record may be a row.

@@ -149,7 +149,7 @@ impl Guess {
 
     /// Returns the notation of values as which they are read.
     fn form_of(&self, ty: &SqlType) -> ColumnForm {
-        let mut form = ColumnForm { is_hugeint: *ty == SqlType::HugeInt, ..self.form.clone() };
+        let mut form = self.form.clone();
         if *ty == SqlType::TimestampTz && self.given.is_none() {
             // Values in the user's format would be timestamps without a zone.
             form.timestamp_format = None;
