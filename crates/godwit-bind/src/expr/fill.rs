@@ -15,7 +15,7 @@ use godwit_plan::{Expr, ExprKind, SortKey, WindowCall, WindowTarget};
 use godwit_syntax::ast;
 use godwit_types::SqlType;
 
-use super::windows::{Window, inside, refuse_aggregation};
+use super::windows::{WindowDefinition, inside, refuse_aggregation};
 use crate::Binder;
 use crate::binder::ExprContext;
 
@@ -26,7 +26,7 @@ impl Binder {
     pub(super) fn fill(
         &mut self,
         call: &ast::Call,
-        window: Window<'_>,
+        window: WindowDefinition<'_>,
         span: Span,
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {

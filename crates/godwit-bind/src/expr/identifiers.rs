@@ -53,6 +53,6 @@ impl Binder {
         let form = found.overloads.first().expect("macros have a form");
         let MacroBody::Expr(body) = &form.body else { unreachable!("the macros of identifiers are values") };
         let arguments = vec![(form.parameters[0].name.text.clone(), value)];
-        self.expanded(&found, body, arguments, operand.span, cx)
+        self.expanded(&found, body, arguments, None, operand.span, cx)
     }
 }

@@ -10,8 +10,8 @@ use godwit_common::{Error, ErrorKind, Result, Span, SqlState};
 use godwit_plan::{ColumnId, Expr, ExprKind};
 use godwit_syntax::ast::{self, MacroBody, MacroOverload};
 
-use super::CastContext;
 use super::sharing::Shared;
+use super::{CastContext, MacroClauses};
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::Scope;
 use crate::{Binder, Macro};
@@ -51,7 +51,11 @@ impl Binder {
             let error = Error::user(format!("macro {} uses itself", found.name));
             return Err(error.with_code(SqlState::INVALID_DEFINITION).at_span(call.name.span));
         }
-        self.expanded(found, body, arguments, span, cx)
+        let bound = self.expanded(found, body, arguments, clauses.as_ref(), span, cx)?;
+        if let Some(clauses) = &clauses {
+            clauses.check_used(call, &found.name, cx)?;
+        }
+        Ok(bound)
     }
 
     /// Binds the body of a scalar macro, applied to values.
@@ -60,12 +64,13 @@ impl Binder {
         found: &Macro,
         body: &ast::Expr,
         arguments: Arguments,
+        clauses: Option<&MacroClauses>,
         span: Span,
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
         let (aliases, shared) = self.with_volatile_shared(arguments);
         let before = (cx.collected.aggregates.len(), cx.collected.windows.len());
-        let scope = Scope { aliases, macro_clauses: clauses.as_ref(), ..Scope::default() };
+        let scope = Scope { aliases, macro_clauses: clauses, ..Scope::default() };
         let bound = self.nested_text(span, |binder| {
             binder.inside_macro(found, |binder| {
                 let (clause, collected) = (cx.clause, &mut *cx.collected);
@@ -82,9 +87,6 @@ impl Binder {
         for (_, call) in &mut cx.collected.windows[before.1..] {
             *call = call.clone().map_exprs(&mut |expr| expr.transform(&mut |part| part.at(span)));
             call.span = span;
-        }
-        if let Some(clauses) = &clauses {
-            clauses.check_used(call, &found.name, cx)?;
         }
         self.check_shared(&bound, &shared, cx, &found.name).map_err(|error| error.at_span(span))?;
         let used = bound.columns();

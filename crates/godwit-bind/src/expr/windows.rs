@@ -89,7 +89,7 @@ impl Binder {
         self.bound_window(window, cx)
     }
 
-    fn bound_window(&mut self, window: Window<'_>, cx: &mut ExprContext<'_>) -> Result<BoundWindow> {
+    fn bound_window(&mut self, window: WindowDefinition<'_>, cx: &mut ExprContext<'_>) -> Result<BoundWindow> {
         let partition_by = self.partition_keys(window.partition_by, cx)?;
         let mut order_by = self.sort_keys(window.order_by, cx)?;
         let frame = match window.frame {
@@ -288,7 +288,7 @@ pub(super) fn inside<'c>(cx: &'c mut ExprContext<'_>) -> ExprContext<'c> {
 }
 
 /// Returns the window that OVER describes.
-fn written<'a>(over: &'a Over, windows: &'a [ast::NamedWindow]) -> Result<Window<'a>> {
+fn written<'a>(over: &'a Over, windows: &'a [ast::NamedWindow]) -> Result<WindowDefinition<'a>> {
     match over {
         Over::Name(window) => named(windows, window),
         Over::Spec(spec) => resolved(windows, spec),

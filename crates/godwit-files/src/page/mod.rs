@@ -26,7 +26,7 @@ use godwit_memory::BufferManager;
 use godwit_pipeline::ColumnReads;
 use godwit_trace::{ObjectPart, VECTOR_BYTES};
 
-use buffer::{PageRoom, SpareBuffers, Window};
+use buffer::{PageRoom, ReadBytes, SpareBuffers};
 pub(crate) use buffer::{ReadWindow, SharedBuffer};
 use cache::{Found, Keeping, PagePlace};
 pub(crate) use cache::{PageCache, TextCheck};
@@ -492,7 +492,7 @@ impl PageReader {
     }
 
     /// Returns at least `bytes` bytes from `offset`.
-    fn fetch<'a>(&mut self, window: &'a mut Window, offset: u64, bytes: usize) -> Result<&'a [u8]> {
+    fn fetch<'a>(&mut self, window: &'a mut ReadBytes, offset: u64, bytes: usize) -> Result<&'a [u8]> {
         let left = self.chunk.end.saturating_sub(offset);
         if bytes as u64 > left {
             return Err(self.corrupt("a page is longer than its column"));
