@@ -1,4 +1,4 @@
-//! Links the program to a fixed address where a user of it waits for relocations.
+//! Links the program to a fixed address where a user of it waits for relocations, and equal functions once.
 
 use std::env;
 
@@ -15,5 +15,10 @@ fn main() {
     let takes_the_option = target("OS") == "linux" && target("ENV") == "gnu";
     if takes_the_option && env::var("GODWIT_PIE").is_err() {
         println!("cargo::rustc-link-arg-bins=-no-pie");
+    }
+    // The linker that comes with Rust for this target can do it: 1.3 % of the file. Nothing here compares addresses of
+    // functions, which Rust doesn't promise to differ.
+    if takes_the_option && target("ARCH") == "x86_64" {
+        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
     }
 }

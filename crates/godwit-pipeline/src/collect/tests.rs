@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::task::Wake;
 use std::thread::{JoinHandle, spawn};
+use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -74,8 +75,11 @@ fn a_slow_reader_gets_all_rows_in_order_from_a_bounded_queue() {
     let query = query();
     let rows = 4_000_000;
     let (stream, worker) = start(&query, rows);
-    std::thread::sleep(std::time::Duration::from_millis(50));
-    assert!(query.memory.used_bytes() >= QUEUE_BYTES_MAX as u64, "the queue filled while nobody read");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while query.memory.used_bytes() < QUEUE_BYTES_MAX as u64 {
+        assert!(Instant::now() < deadline, "the queue fills while nobody reads");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let mut next = 0;
     for batch in stream {
         let batch = batch.unwrap();
