@@ -45,7 +45,9 @@ def is_special(form: Form) -> bool:
     """Does the form take constants only, or is NULL without a type something else to it?"""
     takes_formats = form.name in ("to_date", "to_time", "to_timestamp", "to_unixtime", "date") and len(form.words) > 2
     takes_flag = form.name.endswith("zip") and "BOOLEAN" in form.words
-    return takes_formats or takes_flag or form.name == "decode" or any(":=" in word for word in form.words)
+    # A NULL field without a type is of any; in a column it is an INTEGER.
+    finds_fields = form.name in ("struct_position", "struct_indexof")
+    return takes_formats or takes_flag or finds_fields or form.name == "decode" or any(":=" in word for word in form.words)
 
 
 def compared(godwit: GodwitEngine, form: Form, constants: dict[Call, Answer], rng: random.Random) -> tuple[Form, list[str], int]:

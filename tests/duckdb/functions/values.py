@@ -167,6 +167,10 @@ def by_kind(kind: str, family: str) -> list[str] | None:
             return [*BY_TYPE["JSON"], """'{"a": {"b": 7}}'""", "'nonsense'"]
         case "path":
             return ["'a'", "'$.a'", "'$.b[1]'", "'$.b[*]'", "'$'", "'$.c.d'", "0", "-1", "'$[#-1]'", "['$.a', '$.c']", "''", "'/c/d'"]
+        case "least":
+            return ["-2", "0"]
+        case "greatest":
+            return ["4", "9"]
         case "separator":
             return ["','", "''", "' - '"]
         case "null_text":
