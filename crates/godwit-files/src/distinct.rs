@@ -138,7 +138,7 @@ fn from_dictionaries(
         Some(part.file.chunk(group, part.column(column)?).map(|chunk| (part, group, chunk)))
     };
     let chunks = groups.iter().step_by(step).filter_map(chunk_of).collect::<Result<Vec<_>>>()?;
-    for (part, _, chunk) in chunks.iter().filter(|(part, ..)| part.file.bytes.is_remote()) {
+    for (part, _, chunk) in &chunks {
         part.file.bytes.advise(chunk.start, (chunk.end - chunk.start).min(READ_BYTES_MIN as u64));
     }
     for (part, group, chunk) in chunks {

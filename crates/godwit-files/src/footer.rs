@@ -23,7 +23,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaD
 use parquet::file::page_index::offset_index::{OffsetIndexMetaData, PageLocation};
 use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, ColumnPath, SchemaDescriptor};
 
-use crate::config::BUFFER_STEP_BYTES;
+use crate::config::{BUFFER_STEP_BYTES, CHUNK_READ_BYTES_MAX};
 use crate::file::{FileBytes, guarded};
 use crate::fixed_bytes::{INTERVAL_BYTES, UUID_BYTES};
 use crate::footer_shape::check_footer;
@@ -114,6 +114,13 @@ pub(crate) struct ChunkLocation {
     pub rows: usize,
     /// Data pages, if the file has an offset index.
     pub pages: Option<Vec<PageSpan>>,
+}
+
+impl ChunkLocation {
+    /// Returns true if readers of rows fetch all of it at once.
+    pub(crate) fn is_read_whole(&self) -> bool {
+        self.pages.is_none() && self.end - self.start <= CHUNK_READ_BYTES_MAX
+    }
 }
 
 /// A column of a row group that this crate decodes, or some of its rows.

@@ -11,6 +11,7 @@ use godwit_vector::{PhysicalType, Vector};
 use crate::column::{ColumnReader, SharedDictionary};
 use crate::config::SAMPLED_BYTES_MAX;
 use crate::distinct::{Group, row_groups};
+use crate::footer::ChunkLocation;
 use crate::page::{PageReader, ReadWindow};
 use crate::table::ParquetTable;
 
@@ -31,10 +32,18 @@ pub(crate) fn places_of(
 ) -> Vec<(usize, Range<u64>)> {
     let part = &table.files()[file];
     let chunk = part.column(column).and_then(|column| part.file.chunk(group, column).ok());
-    let Some(chunk) = chunk else { return Vec::new() };
-    // Without an index, pages are found by reading sequentially.
-    let Some(pages) = &chunk.pages else { return Vec::new() };
-    vec![(file, chunk.start..pages[0].offset), (file, PageReader::bytes_of(&chunk, rows))]
+    let Some(chunk) = &chunk else { return Vec::new() };
+    ranges_of(chunk, rows).map(|range| (file, range)).collect()
+}
+
+/// Returns where the dictionary and the pages of some rows of a column chunk are. Without an offset index, pages are
+/// found by reading sequentially: that's all of a chunk that is read as a whole, and unknown in larger ones.
+fn ranges_of(chunk: &ChunkLocation, rows: Range<usize>) -> impl Iterator<Item = Range<u64>> + use<> {
+    let ranges = match &chunk.pages {
+        Some(pages) => [Some(chunk.start..pages[0].offset), Some(PageReader::bytes_of(chunk, rows))],
+        None => [Some(chunk.start..chunk.end).filter(|_| chunk.is_read_whole()), None],
+    };
+    ranges.into_iter().flatten()
 }
 
 /// Returns sampled values of a column; `None` if it is nested, or isn't decoded by this crate.
@@ -65,15 +74,8 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
     }
     // All at once, before the first is read: a disk is faster if it knows the next requests.
     for (part, picked) in &parts {
-        if let Some(pages) = &part.chunk.pages {
-            // The dictionary, too.
-            let dictionary = part.chunk.start..pages[0].offset;
-            let windows = picked.iter().map(|sampled| PageReader::bytes_of(&part.chunk, sampled.rows.clone()));
-            [dictionary]
-                .into_iter()
-                .chain(windows)
-                .for_each(|range| part.file.advise(range.start, range.end - range.start));
-        }
+        let ranges = picked.iter().flat_map(|sampled| ranges_of(&part.chunk, sampled.rows.clone()));
+        ranges.for_each(|range| part.file.advise(range.start, range.end - range.start));
     }
     let mut reader: Option<ColumnReader> = None;
     for (part, picked) in parts {

@@ -35,7 +35,7 @@ pub(crate) use dictionaries::DICTIONARIES_AHEAD;
 pub(crate) use header::{PageHeader, PageKind, ValueEncoding};
 pub(crate) use runs::RunCursor;
 
-use crate::config::{CHUNK_READ_BYTES_MAX, HEADER_BYTES_MAX, READ_BYTES_MIN, TOGETHER_BYTES_MAX};
+use crate::config::{HEADER_BYTES_MAX, READ_BYTES_MIN, TOGETHER_BYTES_MAX};
 use crate::file::FileBytes;
 use crate::footer::{ChunkLocation, PageSpan};
 
@@ -497,13 +497,11 @@ impl PageReader {
         if bytes as u64 > left {
             return Err(self.corrupt("a page is longer than its column"));
         }
-        let chunk_bytes = self.chunk.end - self.chunk.start;
+        // Only those who will read rows need more than a dictionary, or its header.
+        let reads_rows = !self.rows.is_empty() || self.keeps_pages;
         let ahead = match self.chunk.pages {
             Some(_) if bytes > 1 => bytes,
-            // Only those who will read rows need more than a dictionary, or its header.
-            None if offset == self.chunk.start && chunk_bytes <= CHUNK_READ_BYTES_MAX && !self.rows.is_empty() => {
-                chunk_bytes as usize
-            }
+            None if offset == self.chunk.start && reads_rows && self.chunk.is_read_whole() => left as usize,
             _ => bytes.max(READ_BYTES_MIN),
         };
         let (seen, read) = window.fetch(&self.file, offset, bytes, (ahead as u64).min(left) as usize)?;

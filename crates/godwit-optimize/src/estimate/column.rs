@@ -175,14 +175,26 @@ impl ColumnEstimate {
 
     /// Returns the number of values over which pairs of this key's rows and another column's rows spread, if these keys
     /// are known and the other column should have all values between its bounds equally often. Sales have a few years'
-    /// dates: of a table of two centuries', statistics alone would expect most of a year's to have none.
+    /// dates: of a table of two centuries', statistics alone would expect most of a year's to have none. Stock is taken
+    /// once a week: of seven dates between its bounds six have none.
     pub(super) fn domain_in_bounds_of(&self, other: &Self) -> Option<f64> {
         let (min, max) = other.bounds?;
-        let (values, is_known) = other.domain.values_without_reading();
-        let keys = self.keys.as_ref().filter(|_| is_known && values >= max - min)?.get()?;
+        let (values, true) = other.domain.values_without_reading() else { return None };
+        let is_dense = values >= max - min;
+        let between = self.keys_between(min, max).or(is_dense.then_some(values))?.max(values);
+        let keys = self.keys.as_ref()?.get()?;
         let below = |end: f64| keys.partition_point(|&key| (key as f64) < end);
         let inside = below(max.floor() + 1.0).saturating_sub(below(min)) as f64;
-        Some((keys.len().max(1) as f64 * values / inside.max(UNSEEN_ROWS)).max(1.0))
+        Some((keys.len().max(1) as f64 * between / inside.max(UNSEEN_ROWS)).max(1.0))
+    }
+
+    /// Returns how many of the table's keys should lie between two bounds, if their number is known and no filter on the
+    /// key itself has narrowed its own bounds.
+    fn keys_between(&self, min: f64, max: f64) -> Option<f64> {
+        let (first, last) = self.domain.instance().and(self.bounds)?;
+        let (values, true) = self.domain.values_without_reading() else { return None };
+        let width = max.min(last) - min.max(first) + 1.0;
+        (width > 0.0).then(|| values * width / (last - first + 1.0))
     }
 
     /// Returns the number of values that can occur, for which files are read only if statistics don't say.

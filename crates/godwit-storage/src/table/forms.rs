@@ -101,6 +101,13 @@ impl Segment {
         self.part_of(rows.start).open_rows(rows, &self.memory(memory))
     }
 
+    /// Asks the system to read ahead what [`open_rows`](Self::open_rows) will read.
+    pub fn read_ahead_rows(&self, rows: &Range<usize>) {
+        if self.forms.hot.read().is_none() {
+            self.part_of(rows.start).read_ahead_rows(rows);
+        }
+    }
+
     /// `memory`, with the segment as the owner of cached pages.
     pub(super) fn memory(&self, memory: &BufferManager) -> BufferManager {
         match self.object() {

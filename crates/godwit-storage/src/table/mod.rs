@@ -270,12 +270,24 @@ impl StoredPart {
     /// Reads the stored bytes of some rows of the row group, which begin a window of it; also those of other rows, if
     /// the encoding needs them.
     fn open_rows(&self, rows: &Range<usize>, memory: &BufferManager) -> Result<OpenPart> {
-        let first = self.first_row as usize;
-        let wanted = rows.start - first..(rows.end - first).min(self.header.rows as usize);
-        match self.header.of_rows(&wanted) {
+        match self.header.of_rows(&self.in_part(rows)) {
             Some((header, body)) => self.opened(header, rows.start as u32, body.start as u64, memory),
             None => self.open(memory),
         }
+    }
+
+    /// Asks the system to read ahead what [`open_rows`](Self::open_rows) will read.
+    fn read_ahead_rows(&self, rows: &Range<usize>) {
+        match self.header.of_rows(&self.in_part(rows)) {
+            Some((_, body)) => self.stream.read_ahead(self.offset + body.start as u64..self.offset + body.end as u64),
+            None => self.read_ahead(),
+        }
+    }
+
+    /// Those of the rows of the row group that it contains, counted from its first; it must have the first of them.
+    fn in_part(&self, rows: &Range<usize>) -> Range<usize> {
+        let first = self.first_row as usize;
+        rows.start - first..(rows.end - first).min(self.header.rows as usize)
     }
 
     /// `header` describes the part that begins after `skipped` bytes of the body.

@@ -1,5 +1,6 @@
 //! The sample of a version on which planning tries filters: the undeleted rows that [`pick_sample`] picks.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::Result;
@@ -23,8 +24,16 @@ pub(crate) fn read(version: &TableVersion, column: usize, memory: &BufferManager
     let groups = &version.main().groups;
     let delta: Vec<_> = version.delta().chunks().iter().map(|delta| &delta.chunk).collect();
     let parts = groups.iter().map(|group| group.rows as usize).chain(delta.iter().map(|chunk| chunk.len()));
+    let sample = pick_sample(&parts.collect::<Vec<_>>());
+    for sampled in &sample {
+        if let Some(group) = groups.get(sampled.part) {
+            // All at once: one after the other, a device is waited for as often as there are windows.
+            let rows = live_rows(version, sampled.part as Place, 0, sampled);
+            windows_of(group, &rows).for_each(|(window, _)| group.segments[column].read_ahead_rows(&window));
+        }
+    }
     let mut pieces = Vec::new();
-    for sampled in pick_sample(&parts.collect::<Vec<_>>()) {
+    for sampled in sample {
         match sampled.part.checked_sub(groups.len()) {
             None => {
                 let rows = live_rows(version, sampled.part as Place, 0, &sampled);
@@ -57,15 +66,22 @@ fn read_group(
     memory: &BufferManager,
     pieces: &mut Vec<Vector>,
 ) -> Result<()> {
-    let window_of = |row: u32| row as usize / WINDOW_ROWS * WINDOW_ROWS;
-    for rows in rows.chunk_by(|&a, &b| window_of(a) == window_of(b)) {
-        let start = window_of(rows[0]);
-        let end = (start + WINDOW_ROWS).min(group.rows as usize);
-        let window = GroupWindow::new(version, group, &(start..end), &(start..end));
-        let selected: Vec<u32> = rows.iter().map(|&row| row - start as u32).collect();
+    for (window, rows) in windows_of(group, rows) {
+        let selected: Vec<u32> = rows.iter().map(|&row| row - window.start as u32).collect();
+        let window = GroupWindow::new(version, group, &window, &window);
         let values = reader.read(&window, Some(&selected), memory)?;
         // Copied immediately, so that blocks can be released.
         pieces.extend(sampled_values(&[values]));
     }
     Ok(())
+}
+
+/// The windows of a row group that have some of these rows, ascending, and the rows of each.
+fn windows_of<'a>(group: &RowGroup, rows: &'a [u32]) -> impl Iterator<Item = (Range<usize>, &'a [u32])> {
+    let group_rows = group.rows as usize;
+    let start_of = |row: u32| row as usize / WINDOW_ROWS * WINDOW_ROWS;
+    rows.chunk_by(move |&a, &b| start_of(a) == start_of(b)).map(move |rows| {
+        let start = start_of(rows[0]);
+        (start..(start + WINDOW_ROWS).min(group_rows), rows)
+    })
 }

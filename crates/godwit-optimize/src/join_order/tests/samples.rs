@@ -77,6 +77,17 @@ impl TableSample for Sampled {
 }
 
 fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId, Expr) {
+    scan_of(plan, rows, kinds, is_whole, (100, ValueRange { min: 0, max: 99 }))
+}
+
+/// A scan of a table that has so many of the kinds within these bounds.
+fn scan_of(
+    plan: &mut Plan,
+    rows: u64,
+    kinds: Vec<i64>,
+    is_whole: bool,
+    (distinct, range): (u64, ValueRange),
+) -> (NodeId, Expr) {
     let column = |(name, ty): (&str, SqlType)| RelationColumn {
         name: name.to_owned(),
         ty,
@@ -86,8 +97,8 @@ fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId,
     };
     let columns: Vec<RelationColumn> = [("kind", SqlType::Integer), ("word", SqlType::Varchar)].map(column).into();
     let mut statistics = TableStatistics::of_rows(rows, true, 2);
-    statistics.columns[0].distinct = Some(100);
-    statistics.columns[0].range = Some(ValueRange { min: 0, max: 99 });
+    statistics.columns[0].distinct = Some(distinct);
+    statistics.columns[0].range = Some(range);
     let ids: Vec<ColumnId> =
         columns.iter().map(|column| plan.add_column(column.name.clone(), column.ty.clone(), false)).collect();
     let expr = |id: ColumnId, ty| Expr::new(ExprKind::Column(id), ty, false);
@@ -160,6 +171,23 @@ fn keys_that_the_other_side_can_not_have_join_with_nothing() {
     assert_eq!(rows((95..105).collect()), 25.0);
     assert!(rows((200..210).collect()) < 5.0);
     assert!(rows(Vec::new()) < 5.0);
+}
+
+#[test]
+fn rows_of_few_kinds_between_narrow_bounds_are_of_the_kinds_there() {
+    let rows = |kinds: Vec<i64>| {
+        let mut plan = Plan::new();
+        let (all_kinds, kind) = scan(&mut plan, 100, kinds, true);
+        // Four of the twenty kinds from 40 to 59.
+        let in_bounds = (4, ValueRange { min: 40, max: 59 });
+        let (rows, kind_of_row) = scan_of(&mut plan, 1_000, vec![0; 500], false, in_bounds);
+        let conditions = vec![Expr::compare(Comparison::Equal, kind, kind_of_row)];
+        let join = plan.add(Node::Join(Join { kind: JoinKind::Inner, left: all_kinds, right: rows, conditions }));
+        Estimates::new(&plan, None).rows(&plan, join)
+    };
+    assert_eq!(rows((40..60).collect()), 500.0);
+    assert_eq!(rows((30..50).collect()), 250.0);
+    assert!(rows((0..20).collect()) <= 25.0);
 }
 
 #[test]
