@@ -76,18 +76,12 @@ impl TableSample for Sampled {
     }
 }
 
-fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId, Expr) {
-    scan_of(plan, rows, kinds, is_whole, (100, ValueRange { min: 0, max: 99 }))
-}
+/// How many kinds a table has, and between which bounds.
+type Kinds = (u64, ValueRange);
 
-/// A scan of a table that has so many of the kinds within these bounds.
-fn scan_of(
-    plan: &mut Plan,
-    rows: u64,
-    kinds: Vec<i64>,
-    is_whole: bool,
-    (distinct, range): (u64, ValueRange),
-) -> (NodeId, Expr) {
+const ALL_KINDS: Kinds = (100, ValueRange { min: 0, max: 99 });
+
+fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool, (distinct, range): Kinds) -> (NodeId, Expr) {
     let column = |(name, ty): (&str, SqlType)| RelationColumn {
         name: name.to_owned(),
         ty,
@@ -113,10 +107,15 @@ fn scan_of(
 /// A join of all 100 kinds, rows, and other rows, in this order; these kinds, and rows of `kinds_of_rows`, pass the
 /// filters. Also returns the join of kinds and rows.
 fn joined(kinds: Vec<i64>, kinds_of_rows: Vec<i64>, rows: u64, others: u64) -> (Plan, NodeId) {
+    joined_with(kinds, kinds_of_rows, rows, others, ALL_KINDS)
+}
+
+/// Like [`joined`], with rows of these kinds before the filter.
+fn joined_with(kinds: Vec<i64>, kinds_of_rows: Vec<i64>, rows: u64, others: u64, all_of_rows: Kinds) -> (Plan, NodeId) {
     let mut plan = Plan::new();
-    let (all_kinds, kind) = scan(&mut plan, 100, kinds, true);
-    let (rows, kind_of_row) = scan(&mut plan, rows, kinds_of_rows, false);
-    let (others, kind_of_other) = scan(&mut plan, others, (0..100).collect(), false);
+    let (all_kinds, kind) = scan(&mut plan, 100, kinds, true, ALL_KINDS);
+    let (rows, kind_of_row) = scan(&mut plan, rows, kinds_of_rows, false, all_of_rows);
+    let (others, kind_of_other) = scan(&mut plan, others, (0..100).collect(), false, ALL_KINDS);
     let mut join = |left, right, a: &Expr, b: Expr| {
         let conditions = vec![Expr::compare(Comparison::Equal, a.clone(), b)];
         plan.add(Node::Join(Join { kind: JoinKind::Inner, left, right, conditions }))
@@ -176,14 +175,9 @@ fn keys_that_the_other_side_can_not_have_join_with_nothing() {
 #[test]
 fn rows_of_few_kinds_between_narrow_bounds_are_of_the_kinds_there() {
     let rows = |kinds: Vec<i64>| {
-        let mut plan = Plan::new();
-        let (all_kinds, kind) = scan(&mut plan, 100, kinds, true);
-        // Four of the twenty kinds from 40 to 59.
         let in_bounds = (4, ValueRange { min: 40, max: 59 });
-        let (rows, kind_of_row) = scan_of(&mut plan, 1_000, vec![0; 500], false, in_bounds);
-        let conditions = vec![Expr::compare(Comparison::Equal, kind, kind_of_row)];
-        let join = plan.add(Node::Join(Join { kind: JoinKind::Inner, left: all_kinds, right: rows, conditions }));
-        Estimates::new(&plan, None).rows(&plan, join)
+        let (plan, first) = joined_with(kinds, vec![0; 500], 1_000, 1_000, in_bounds);
+        Estimates::new(&plan, None).rows(&plan, first)
     };
     assert_eq!(rows((40..60).collect()), 500.0);
     assert_eq!(rows((30..50).collect()), 250.0);
