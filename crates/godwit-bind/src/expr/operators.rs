@@ -127,7 +127,8 @@ impl Binder {
             Some(Value::Text(text)) => is_json(text),
             _ => true,
         };
-        let both = matches!(sides, [SqlType::Json, SqlType::Json | SqlType::Unknown] | [SqlType::Unknown, SqlType::Json]);
+        let both =
+            matches!(sides, [SqlType::Json, SqlType::Json | SqlType::Unknown] | [SqlType::Unknown, SqlType::Json]);
         match op {
             Op::Contains if both => Some("jsonb_contains"),
             Op::ContainedBy if both => Some("jsonb_contained"),

@@ -175,13 +175,7 @@ fn contains(node: Node<'_>, part: Node<'_>, depth: usize, pace: &mut Pace<'_>) -
 }
 
 /// True if the value itself has all parts of the other.
-fn has_parts(
-    node: Node<'_>,
-    part: Node<'_>,
-    numbers: Numbers,
-    depth: usize,
-    pace: &mut Pace<'_>,
-) -> Result<bool> {
+fn has_parts(node: Node<'_>, part: Node<'_>, numbers: Numbers, depth: usize, pace: &mut Pace<'_>) -> Result<bool> {
     check_depth(depth)?;
     pace.go(STEPS_OF_VALUE)?;
     if node.kind() != part.kind() {
@@ -348,8 +342,12 @@ mod tests {
             assert_eq!(shown("jsonb_contained", &[&part, &text]), json);
             json == "true"
         };
-        assert!(contains(r#""foo""#, r#""foo""#) && contains("[1, 2, 3]", "[1, 3]") && contains("[1, 2, 3]", "[3, 1, 1]"));
-        assert!(contains(r#"{"a": "x", "b": 1, "c": true}"#, r#"{"b": 1.0}"#) && contains(r#"["foo", "bar"]"#, r#""bar""#));
+        assert!(
+            contains(r#""foo""#, r#""foo""#) && contains("[1, 2, 3]", "[1, 3]") && contains("[1, 2, 3]", "[3, 1, 1]")
+        );
+        assert!(
+            contains(r#"{"a": "x", "b": 1, "c": true}"#, r#"{"b": 1.0}"#) && contains(r#"["foo", "bar"]"#, r#""bar""#)
+        );
         assert!(contains("[1, 2, [1, 3]]", "[[1, 3]]") && contains("[]", "[]") && contains("{}", "{}"));
         assert!(contains(r#"{"a": {"b": {"c": 1}}}"#, r#"{"a": {"b": {}}}"#) && contains("[[1, 2], 3]", "[[2]]"));
         assert!(!contains("[1, 2, [1, 3]]", "[1, 3]") && !contains(r#"{"a": {"b": 1}}"#, r#"{"b": 1}"#));
@@ -385,7 +383,9 @@ mod tests {
 
     #[test]
     fn kinds_are_told() {
-        for (text, kind) in [("[1]", "array"), ("{}", "object"), ("7", "scalar"), ("\"x\"", "scalar"), ("null", "scalar")] {
+        for (text, kind) in
+            [("[1]", "array"), ("{}", "object"), ("7", "scalar"), ("\"x\"", "scalar"), ("null", "scalar")]
+        {
             let (text, json) = (format!("'{text}'"), format!("JSON '{text}'"));
             for tried in ["array", "object", "scalar"] {
                 let expected = (tried == kind).to_string();

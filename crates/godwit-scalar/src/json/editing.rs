@@ -424,9 +424,8 @@ mod tests {
 
     #[test]
     fn parts_are_inserted() {
-        let insert = |path: &str, rest: &[&str]| {
-            edited("jsonb_insert", r#"{"a": [0, 1, 2]}"#, path, &[&["'7'"], rest].concat())
-        };
+        let insert =
+            |path: &str, rest: &[&str]| edited("jsonb_insert", r#"{"a": [0, 1, 2]}"#, path, &[&["'7'"], rest].concat());
         assert_eq!(insert("[a, 1]", &[]), r#"{"a":[0,7,1,2]}"#);
         assert_eq!(insert("[a, 1]", &["TRUE"]), r#"{"a":[0,1,7,2]}"#);
         assert_eq!(insert("[a, -1]", &["FALSE"]), r#"{"a":[0,1,7,2]}"#);

@@ -39,9 +39,7 @@ pub(super) fn functions() -> Vec<Function> {
             "What is at a path as text; NULL for null",
         )
         .example("json_extract_string('{\"a\": \"x\"}', '$.a')", "x")
-        .chosen("json_extract_string(json, path)", |arguments| {
-            texts_at(arguments, 2.., &SqlType::Varchar, write_text)
-        }),
+        .chosen("json_extract_string(json, path)", |arguments| texts_at(arguments, 2.., &SqlType::Varchar, write_text)),
         json(&["json_value"], "The text, number or truth value at a path, as text; NULL for others")
             .example("json_value('{\"a\": \"x\", \"b\": []}', '$.a')", "x")
             .chosen("json_value(json, path)", |arguments| texts_at(arguments, 2..3, &SqlType::Varchar, write_scalar)),

@@ -130,11 +130,9 @@ fn at_path(result: &SqlType, write: Write) -> [Form; 2] {
     of_documents(1, |source| {
         let compute = move |call: &Call<'_>| {
             let (texts, keys) = (call.strings(0), KeyLists::of(call, 1)?);
-            call.texts(|row, out| {
-                match followed(source, texts.text(row), keys.of_row(row), &mut out.pace())? {
-                    Some(node) => write(node, out),
-                    None => Ok(None),
-                }
+            call.texts(|row, out| match followed(source, texts.text(row), keys.of_row(row), &mut out.pace())? {
+                Some(node) => write(node, out),
+                None => Ok(None),
             })
         };
         strict(vec![SqlType::Varchar, keys_type()], result.clone(), compute)

@@ -180,7 +180,9 @@ impl Parser<'_> {
         let (op, level) = infix(symbol)?;
         let is_next = |second| self.symbol_at(1) == Some(second) && self.peek_at(1).span.start == self.peek().span.end;
         Some(match symbol {
-            Symbol::Question if is_next(Symbol::Pipe) => InfixAhead { op: BinaryOperator::HasAnyKey, level, symbols: 2 },
+            Symbol::Question if is_next(Symbol::Pipe) => {
+                InfixAhead { op: BinaryOperator::HasAnyKey, level, symbols: 2 }
+            }
             Symbol::Question if is_next(Symbol::Ampersand) => {
                 InfixAhead { op: BinaryOperator::HasAllKeys, level, symbols: 2 }
             }

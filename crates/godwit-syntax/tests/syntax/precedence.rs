@@ -144,6 +144,8 @@ fn other_spellings_are_the_same_tree() {
         ("a = SOME (SELECT 1)", "a = ANY (SELECT 1)"),
         ("f(a => 1)", "f(a := 1)"),
         ("count(* )", "count(*)"),
+        ("JSON_OBJECT('a': 1, KEY 'b' VALUE 2, c VALUE d)", "json_object('a', 1, 'b', 2, c, d)"),
+        ("json_object(key, value, key VALUE :x)", "json_object(key, value, key, :x)"),
     ] {
         let lower = |tree: &Expr| shape(tree).to_lowercase();
         assert_eq!(lower(&parsed(written)), lower(&parsed(meant)), "{written}");
