@@ -48,7 +48,7 @@ impl Binder {
         let Ok([document]) = <[Expr; 1]>::try_from(self.arguments(call, outer)?) else {
             return refused(format!("{name} takes one argument, not {}", call.args.len()));
         };
-        let document = self.coerce(document, &SqlType::Json, CastContext::Implicit)?;
+        let document = self.coerce(document, &SqlType::Json, CastContext::Explicit)?;
         let (node, object) = self.objects(document, makes_one_record(&name))?;
         let own = alias.name.text.clone();
         let (mut columns, mut values) = (Vec::new(), Vec::new());
