@@ -126,6 +126,15 @@ CREATE MACRO json_array_elements_text(document) AS unnest(CAST(CAST(document AS 
 -- A row for each key of a JSON object
 --   json_object_keys('{\"a\": 1, \"b\": 2}') → a, b
 CREATE MACRO json_object_keys(document) AS unnest(json_keys(document));
+-- A row for each element of a JSON array
+CREATE MACRO jsonb_array_elements(document) AS json_array_elements(document);
+-- A row for each element of a JSON array, as text
+CREATE MACRO jsonb_array_elements_text(document) AS json_array_elements_text(document);
+-- A row for each key of a JSON object
+CREATE MACRO jsonb_object_keys(document) AS json_object_keys(document);
+-- A row for each value at a path into JSON
+--   jsonb_path_query('[{\"a\": 1}, {\"a\": 2}]', '$[*].a') → 1, 2
+CREATE MACRO jsonb_path_query(document, path) AS unnest(CAST(jsonb_path_query_array(document, path) AS JSON[]));
 -- Whether the text matches a pattern of LIKE with an escape character
 --   like_escape('a%c', 'a$%c', '$') → true
 CREATE MACRO like_escape(value, pattern, escape) AS value LIKE pattern ESCAPE escape;
@@ -143,6 +152,11 @@ CREATE MACRO not_ilike_escape(value, pattern, escape) AS value NOT ILIKE pattern
 CREATE MACRO json_group_array(value) AS to_json(list(value));
 -- The JSON array of all values
 CREATE MACRO json_agg(value) AS json_group_array(value);
+-- The JSON array of all values
+CREATE MACRO jsonb_agg(value) AS json_group_array(value);
+-- The JSON array of all values that aren't NULL
+--   json_arrayagg(x) FROM unnest([1, NULL]) AS t(x) → [1]
+CREATE MACRO json_arrayagg(value) AS to_json(list_filter(list(value), lambda element: element IS NOT NULL));
 -- The JSON object of keys and values
 --   json_group_object(k, x) FROM (VALUES ('a', 1), ('b', 2)) AS t(k, x) → {\"a\":1,\"b\":2}
 CREATE MACRO json_group_object(key, value) AS
@@ -150,6 +164,8 @@ CREATE MACRO json_group_object(key, value) AS
         ELSE to_json(CAST(key AS VARCHAR)) END || ':' || coalesce(to_json(value), 'null'), ',') || '}' AS JSON);
 -- The JSON object of keys and values
 CREATE MACRO json_object_agg(key, value) AS json_group_object(key, value);
+-- The JSON object of keys and values
+CREATE MACRO jsonb_object_agg(key, value) AS json_group_object(key, value);
 -- The name of the user, of whom there is one
 --   current_user() → godwit
 CREATE MACRO current_user() AS 'godwit';
@@ -172,6 +188,14 @@ CREATE MACRO json_tree(document, root := '$') AS TABLE
         (e ->> '$.id')::UBIGINT AS id, (e ->> '$.parent')::UBIGINT AS parent,
         root || substring(e ->> '$.fullkey', 2) AS fullkey, root || substring(e ->> '$.path', 2) AS path
     FROM (SELECT unnest(json_tree_entries(json_extract(document, root))) AS e) AS parts;
+-- The members of a JSON object: keys and values
+CREATE MACRO jsonb_each(document) AS TABLE
+    SELECT e ->> '$.key' AS key, e -> '$.value' AS value FROM (SELECT unnest(json_entries(document)) AS e) AS parts;
+-- The members of a JSON object: keys and values, as text
+CREATE MACRO jsonb_each_text(document) AS TABLE
+    SELECT e ->> '$.key' AS key, e ->> '$.value' AS value FROM (SELECT unnest(json_entries(document)) AS e) AS parts;
+-- The members of a JSON object: keys and values, as text
+CREATE MACRO json_each_text(document) AS TABLE SELECT * FROM jsonb_each_text(document);
 
 -- The databases, as in DuckDB
 CREATE MACRO duckdb_databases() AS TABLE

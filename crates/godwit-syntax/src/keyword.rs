@@ -68,11 +68,11 @@ keywords! {
         CurrentRole CurrentSchema CurrentTime CurrentTimestamp CurrentUser Current Cycle Data Database Databases
         Deallocate Deferrable Delete Delta Describe Detach Drop Encoding Enum Error Exclude Execute Exists Explain
         Export Extract First Following Force Function Generated Global Groups Grouping Identity If Ignore Import
-        Include Increment Index Insert Install Interval Isolation Key Lambda Last Level Load Local Localtime
+        Include Increment Index Insert Install Interval Isolation Json Key Lambda Last Level Load Local Localtime
         Localtimestamp Locked Macro Map Matched Materialized Maxvalue Merge Minvalue Name Next No Nothing Nowait Nulls
-        Of Operator Ordinality Others Overlay Owned Partition Percent Position Pragma Preceding Precision Prepare Range Read
+        Object Of Operator Ordinality Others Overlay Owned Partition Percent Position Pragma Preceding Precision Prepare Range Read
         Recursive Release Rename Repeatable Replace Reset Respect Restart Restrict Rollback Rollup Row Rows Sample
-        Savepoint Schema Schemas Sequence Serializable Session SessionUser Set Sets Share Show Skip Source Start
+        Savepoint Scalar Schema Schemas Sequence Serializable Session SessionUser Set Sets Share Show Skip Source Start
         Stdin Stdout Stored Struct Substring Summarize Tables Target Temp Temporary Ties Time Timestamp Trace Transaction Trim
         Truncate TryCast Type Unbounded Uncommitted Unknown Unlogged Unsigned Update Use Vacuum Value Values Varying Verbose
         Variable View Virtual Without Work Write Zone

@@ -61,7 +61,7 @@ static NAMES: &[(&[&str], SqlType, Arguments)] = &[
     (&["timestamptz", "timestamp with time zone"], T::TimestampTz, A::Seconds),
     (&["interval"], T::Interval, A::Seconds),
     (&["uuid", "guid"], T::Uuid, A::None),
-    (&["json"], T::Json, A::None),
+    (&["json", "jsonb"], T::Json, A::None),
 ];
 
 impl SqlType {

@@ -3,7 +3,7 @@
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind, Match};
 use godwit_syntax::ast::{self, BinaryOperator as Op, UnaryOperator};
-use godwit_types::{self as types, SqlType, Value, arithmetic_type, common_type};
+use godwit_types::{self as types, SqlType, Value, arithmetic_type, common_type, is_json};
 
 use super::CastContext;
 use super::coercion::{adapt_to_unsigned, no_operator};
@@ -53,6 +53,12 @@ pub(super) fn infix(op: Op) -> (Infix, &'static str) {
         Op::ShiftRight => function(">>"),
         Op::Arrow => function("->"),
         Op::LongArrow => function("->>"),
+        Op::PathArrow => function("#>"),
+        Op::LongPathArrow => function("#>>"),
+        Op::WithoutPath => (Infix::Function("jsonb_delete_path"), "#-"),
+        Op::HasKey => (Infix::Function("jsonb_exists"), "?"),
+        Op::HasAnyKey => (Infix::Function("jsonb_exists_any"), "?|"),
+        Op::HasAllKeys => (Infix::Function("jsonb_exists_all"), "?&"),
         Op::Matches => pattern(Match::Regex, false, "~"),
         Op::MatchesInsensitive => pattern(Match::IRegex, false, "~*"),
         Op::NotMatches => pattern(Match::Regex, true, "!~"),
@@ -90,6 +96,9 @@ impl Binder {
 
     /// Binds an operator between two values.
     pub(super) fn infix(&mut self, op: Op, op_span: Span, left: Expr, right: Expr) -> Result<Expr> {
+        if let Some(name) = self.of_json(op, &left, &right) {
+            return self.call_scalar(name, vec![left, right], op_span);
+        }
         match infix(op).0 {
             Infix::Compare(comparison) => self.compare(comparison, left, right, op_span),
             Infix::Arithmetic(op) => self.arithmetic(op, left, right, op_span),
@@ -107,6 +116,25 @@ impl Binder {
             }
             Infix::Function(name) => self.call_scalar(name, vec![left, right], op_span),
             Infix::Swapped(name) => self.call_scalar(name, vec![right, left], op_span),
+        }
+    }
+
+    /// Returns the function that an operator stands for if it is one of JSON. Quoted text and parameters beside JSON are
+    /// JSON, but `||` puts a text that isn't JSON behind the value's text.
+    fn of_json(&self, op: Op, left: &Expr, right: &Expr) -> Option<&'static str> {
+        let sides = [&*self.type_so_far(left), &*self.type_so_far(right)];
+        let may_be_json = |side: &Expr| match side.as_literal() {
+            Some(Value::Text(text)) => is_json(text),
+            _ => true,
+        };
+        let both =
+            matches!(sides, [SqlType::Json, SqlType::Json | SqlType::Unknown] | [SqlType::Unknown, SqlType::Json]);
+        match op {
+            Op::Contains if both => Some("jsonb_contains"),
+            Op::ContainedBy if both => Some("jsonb_contained"),
+            Op::Concat if both && may_be_json(left) && may_be_json(right) => Some("jsonb_concat"),
+            Op::Minus if *sides[0] == SqlType::Json && *sides[1] != SqlType::Json => Some("jsonb_delete"),
+            _ => None,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::Binder;
 use crate::binder::ExprContext;
 
 impl Binder {
-    /// `x IS [NOT] NULL`, `TRUE`, `FALSE`, `UNKNOWN`. A row is NULL if all its values are, and NOT NULL if none is.
+    /// `x IS [NOT] NULL`, `TRUE`, `FALSE`, `UNKNOWN`, `JSON`. A row is NULL if all its values are, and NOT NULL if none is.
     pub(super) fn is_test(
         &mut self,
         operand: &ast::Expr,
@@ -39,7 +39,18 @@ impl Binder {
                 let operand = self.truth(operand, cx, "the operand of IS FALSE")?;
                 Ok(Expr::compare(comparison, operand, Expr::boolean(false)))
             }
+            IsTest::Json => self.is_json(operand, "value", cx).map(with_sign),
+            IsTest::JsonObject => self.is_json(operand, "object", cx).map(with_sign),
+            IsTest::JsonArray => self.is_json(operand, "array", cx).map(with_sign),
+            IsTest::JsonScalar => self.is_json(operand, "scalar", cx).map(with_sign),
         }
+    }
+
+    /// `x IS JSON OBJECT`; NULL for NULL.
+    fn is_json(&mut self, operand: &ast::Expr, kind: &str, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let value = self.expr(operand, cx)?;
+        let kind = Expr::literal(Value::text(kind), SqlType::Varchar).at(operand.span);
+        self.call_scalar("json_valid", vec![value, kind], operand.span)
     }
 
     pub(super) fn is_distinct_from(

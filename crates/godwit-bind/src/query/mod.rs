@@ -4,6 +4,7 @@
 //! body.rs           WITH, set operations, ORDER BY and LIMIT around a SELECT
 //! select.rs         the clauses of a SELECT in the order of their evaluation
 //! from.rs, join.rs  tables, views, files, functions; joins and their merged columns
+//! record_function.rs  functions of JSON in FROM with columns that the statement defines
 //! group.rs          GROUP BY, grouping sets, what is allowed above an aggregation
 //! items.rs          *, names of results
 //! columns.rs        COLUMNS
@@ -23,6 +24,7 @@ mod items;
 mod join;
 mod order;
 mod pivot;
+mod record_function;
 mod select;
 mod set_operation;
 mod source;

@@ -10,6 +10,7 @@ use godwit_plan::{ColumnId, Expr, Node, NodeId, Project, Unnest, UnnestedList, W
 use godwit_syntax::ast;
 use godwit_types::SqlType;
 
+use super::record_function::makes_records;
 use super::source::{Source, visible};
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::expr::in_macro;
@@ -29,6 +30,9 @@ impl Binder {
         outer: &Scope<'_>,
     ) -> Result<Source> {
         let name = call.name.last().text.to_lowercase();
+        if makes_records(&name) {
+            return self.record_table(call, with_ordinality, alias, outer);
+        }
         let source = if name == "unnest" {
             let lists = self.arguments(call, outer)?;
             self.unnest_table(lists, with_ordinality, "unnest", call.name.span)?
@@ -64,7 +68,7 @@ impl Binder {
         }
     }
 
-    fn arguments(&mut self, call: &ast::Call, scope: &Scope<'_>) -> Result<Vec<Expr>> {
+    pub(super) fn arguments(&mut self, call: &ast::Call, scope: &Scope<'_>) -> Result<Vec<Expr>> {
         let mut arguments = Vec::new();
         for argument in &call.args {
             let mut collected = Collected::default();

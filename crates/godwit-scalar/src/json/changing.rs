@@ -26,11 +26,11 @@ pub(super) fn functions() -> Vec<Function> {
             .example("json('{\"a\" : 1}')", "{\"a\":1}")
             .form(compact_json)
             .form(compact_text),
-        json(&["json_pretty"], "The JSON value in lines, indented")
+        json(&["json_pretty", "jsonb_pretty"], "The JSON value in lines, indented")
             .example("json_pretty('[]')", "[]")
             .form(pretty_json)
             .form(pretty_text),
-        json(&["json_strip_nulls"], "The JSON value without members that are null")
+        json(&["json_strip_nulls", "jsonb_strip_nulls"], "The JSON value without members that are null")
             .example("json_strip_nulls('{\"a\": null, \"b\": 1}')", "{\"b\":1}")
             .form(stripped_json)
             .form(stripped_text),
@@ -50,7 +50,7 @@ fn changed(result: SqlType, write: fn(Node<'_>, &mut Writer<'_>) -> Result<()>) 
 }
 
 /// Writes a value without blanks.
-fn write_compact(text: &str, out: &mut Writer<'_>) -> Result<()> {
+pub(super) fn write_compact(text: &str, out: &mut Writer<'_>) -> Result<()> {
     let mut rest = text;
     while let Some(end) = rest.bytes().position(|byte| byte == b'"' || byte.is_ascii_whitespace()) {
         let length = if rest.as_bytes()[end] == b'"' { string_length(&rest.as_bytes()[end..]) } else { 0 };

@@ -28,17 +28,18 @@ pub(super) fn functions() -> Vec<Function> {
     });
     vec![
         json(
-            &["json_extract", "json_extract_path", "->"],
+            &["json_extract", "json_extract_path", "jsonb_extract_path", "->"],
             "What is at a path, a key or a place, as JSON; a list for several paths",
         )
         .example("json_extract('{\"a\": [1, 2]}', '$.a[1]')", "2")
         .example("json_extract('{\"a\": [1, 2]}', 'a')", "[1, 2]")
         .chosen("json_extract(json, path)", |arguments| texts_at(arguments, 2.., &SqlType::Json, write_json)),
-        json(&["json_extract_string", "json_extract_path_text", "->>"], "What is at a path as text; NULL for null")
-            .example("json_extract_string('{\"a\": \"x\"}', '$.a')", "x")
-            .chosen("json_extract_string(json, path)", |arguments| {
-                texts_at(arguments, 2.., &SqlType::Varchar, write_text)
-            }),
+        json(
+            &["json_extract_string", "json_extract_path_text", "jsonb_extract_path_text", "->>"],
+            "What is at a path as text; NULL for null",
+        )
+        .example("json_extract_string('{\"a\": \"x\"}', '$.a')", "x")
+        .chosen("json_extract_string(json, path)", |arguments| texts_at(arguments, 2.., &SqlType::Varchar, write_text)),
         json(&["json_value"], "The text, number or truth value at a path, as text; NULL for others")
             .example("json_value('{\"a\": \"x\", \"b\": []}', '$.a')", "x")
             .chosen("json_value(json, path)", |arguments| texts_at(arguments, 2..3, &SqlType::Varchar, write_scalar)),
@@ -48,45 +49,31 @@ pub(super) fn functions() -> Vec<Function> {
         )
         .example("json_type('{\"a\": 1.5}', '$.a')", "DOUBLE")
         .chosen("json_type(json[, path])", |arguments| texts_at(arguments, 1..3, &SqlType::Varchar, write_type)),
-        json(&["json_typeof"], "The kind of a value: object, array, string, number, boolean, null")
+        json(&["json_typeof", "jsonb_typeof"], "The kind of a value: object, array, string, number, boolean, null")
             .example("json_typeof('[1]')", "array")
             .chosen("json_typeof(json)", |arguments| texts_at(arguments, 1..2, &SqlType::Varchar, write_kind)),
-        json(&["json_exists"], "Whether there is something at a path")
-            .example("json_exists('{\"a\": null}', '$.a')", "true")
-            .chosen("json_exists(json, path)", |arguments| {
-                at(
-                    arguments,
-                    |source, path| {
-                        scalar_checked::<(Text,), bool, _>(move |(text,), work| {
-                            leads_somewhere(&path, source, text, &mut Pace::new(work))
-                        })
-                    },
-                    |source| {
-                        scalar_checked::<(Text, Text), bool, _>(move |(text, path), work| {
-                            leads_somewhere(&Path::parse(path)?, source, text, &mut Pace::new(work))
-                        })
-                    },
-                )
-            }),
-        json(&["json_array_length"], "The number of elements of an array, or of that at a path; 0 for other values")
-            .example("json_array_length('[1, 2]')", "2")
-            .form(length_of_json)
-            .form(length_of_text)
-            .chosen("json_array_length(json, path)", |arguments| {
-                at(
-                    arguments,
-                    |source, path| {
-                        scalar_checked::<(Text,), i32, _>(move |(text,), work| {
-                            length_at(&path, source, text, &mut Pace::new(work))
-                        })
-                    },
-                    |source| {
-                        scalar_checked::<(Text, Text), i32, _>(move |(text, path), work| {
-                            length_at(&Path::parse(path)?, source, text, &mut Pace::new(work))
-                        })
-                    },
-                )
-            }),
+        json(
+            &["json_array_length", "jsonb_array_length"],
+            "The number of elements of an array, or of that at a path; 0 for other values",
+        )
+        .example("json_array_length('[1, 2]')", "2")
+        .form(length_of_json)
+        .form(length_of_text)
+        .chosen("json_array_length(json, path)", |arguments| {
+            at(
+                arguments,
+                |source, path| {
+                    scalar_checked::<(Text,), i32, _>(move |(text,), work| {
+                        length_at(&path, source, text, &mut Pace::new(work))
+                    })
+                },
+                |source| {
+                    scalar_checked::<(Text, Text), i32, _>(move |(text, path), work| {
+                        length_at(&Path::parse(path)?, source, text, &mut Pace::new(work))
+                    })
+                },
+            )
+        }),
         json(&["json_keys"], "The keys of an object, or of that at a path; none for other values")
             .example("json_keys('{\"a\": 1, \"b\": 2}')", "[a, b]")
             .form(keys_of_json)
@@ -112,14 +99,14 @@ pub(super) fn functions() -> Vec<Function> {
 }
 
 /// Writes a function's result for a value; `None` for NULL.
-type Write = fn(Node<'_>, &mut Writer<'_>) -> Result<Option<()>>;
+pub(super) type Write = fn(Node<'_>, &mut Writer<'_>) -> Result<Option<()>>;
 
-fn write_json(node: Node<'_>, out: &mut Writer<'_>) -> Result<Option<()>> {
+pub(super) fn write_json(node: Node<'_>, out: &mut Writer<'_>) -> Result<Option<()>> {
     out.push_str(node.text());
     Ok(Some(()))
 }
 
-fn write_text(node: Node<'_>, out: &mut Writer<'_>) -> Result<Option<()>> {
+pub(super) fn write_text(node: Node<'_>, out: &mut Writer<'_>) -> Result<Option<()>> {
     match node.kind() {
         Kind::Null => return Ok(None),
         Kind::String => out.push_str(&node.string()?),
@@ -179,15 +166,6 @@ fn length_at(path: &Path, source: Source, text: &str, pace: &mut Pace<'_>) -> Re
 
 fn node_at<'t>(path: &Path, source: Source, text: &'t str, pace: &mut Pace<'_>) -> Result<Option<Node<'t>>> {
     path.find(source.node(text, pace)?, pace)
-}
-
-fn leads_somewhere(path: &Path, source: Source, text: &str, pace: &mut Pace<'_>) -> Result<bool> {
-    let mut found = false;
-    path.find_all(source.node(text, pace)?, pace, &mut |_| {
-        found = true;
-        Ok(())
-    })?;
-    Ok(found)
 }
 
 /// Requires a path to a single value.
@@ -333,7 +311,7 @@ fn with_document(form: Form, source: Source, others: Vec<SqlType>, result: SqlTy
 }
 
 /// Returns the form for a document and a path.
-fn at(
+pub(super) fn at(
     arguments: &[ArgumentType<'_>],
     for_constant: impl FnOnce(Source, Path) -> Form,
     for_varying: impl FnOnce(Source) -> Form,
@@ -408,9 +386,6 @@ mod tests {
             );
         }
         assert_eq!(shown("json_type", &[TEXT, "'$.a'"]), "ARRAY");
-        assert_eq!(shown("json_exists", &[TEXT, "'$.c'"]), "true");
-        assert_eq!(shown("json_exists", &["'{\"a\": {}, \"b\": {\"c\": 1}}'", "'$.*.c'"]), "true");
-        assert_eq!(shown("json_exists", &[TEXT, "'$.d'"]), "false");
         assert_eq!(shown("json_array_length", &["JSON '[1, [2, 3]]'"]), "2");
         assert_eq!(shown("json_array_length", &[TEXT, "'$.a'"]), "2");
         assert_eq!(shown("json_array_length", &[TEXT]), "0");

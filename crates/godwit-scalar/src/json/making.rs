@@ -16,16 +16,16 @@ use crate::rows::{Pieces, for_each_row, valid_rows, with_nulls};
 pub(super) fn functions() -> Vec<Function> {
     let json = |names, description| function(Category::Json, names, description);
     vec![
-        json(&["to_json", "json_quote", "row_to_json", "array_to_json"], "The value as JSON")
+        json(&["to_json", "to_jsonb", "json_quote", "row_to_json", "array_to_json"], "The value as JSON")
             .example("to_json([1, NULL])", "[1,null]")
             .chosen("to_json(value)", |arguments| match arguments {
                 [_] => made(arguments, Shape::Value),
                 _ => None,
             }),
-        json(&["json_array", "json_build_array"], "A JSON array of the values")
+        json(&["json_array", "json_build_array", "jsonb_build_array"], "A JSON array of the values")
             .example("json_array(1, 'a', NULL)", "[1,\"a\",null]")
             .chosen("json_array(value, …)", |arguments| made(arguments, Shape::Array)),
-        json(&["json_object", "json_build_object"], "A JSON object of keys and values in turn")
+        json(&["json_object", "json_build_object", "jsonb_build_object"], "A JSON object of keys and values in turn")
             .example("json_object('a', 1, 'b', TRUE)", "{\"a\":1,\"b\":true}")
             .chosen("json_object(key, value, …)", |arguments| match arguments.len() % 2 {
                 0 => made(arguments, Shape::Object),

@@ -4,7 +4,10 @@
 //! node.rs       a value within a JSON text: its kind, members, elements, text without escapes; nothing is built
 //! path.rs       `$.a.b[0]`, `/a/b`, a key or an index ──► the nodes that it leads to
 //! extracting.rs values at paths
+//! querying.rs   all values at a path
+//! keys.rs       keys in lists: which of them a value has, what is at the path of them
 //! changing.rs   other texts of the same value, and values merged from several
+//! editing.rs    values with parts set, inserted or deleted, by PostgreSQL's rules
 //! entries.rs    the parts of a value, with their paths
 //! comparing.rs  containment, and the types of values
 //! making.rs     SQL values as JSON
@@ -16,11 +19,14 @@
 
 mod changing;
 mod comparing;
+mod editing;
 mod entries;
 mod extracting;
+mod keys;
 mod making;
 mod node;
 mod path;
+mod querying;
 mod transforming;
 
 use godwit_common::{Error, Result, SqlState};
@@ -33,8 +39,11 @@ use crate::rows::Pace;
 pub(crate) fn functions() -> Vec<Function> {
     [
         extracting::functions(),
+        querying::functions(),
+        keys::functions(),
         entries::functions(),
         changing::functions(),
+        editing::functions(),
         comparing::functions(),
         making::functions(),
         transforming::functions(),

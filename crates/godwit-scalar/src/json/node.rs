@@ -94,7 +94,7 @@ impl<'t> Node<'t> {
     }
 
     /// True if this is the string of a text.
-    fn is_string(self, text: &str) -> Result<bool> {
+    pub(super) fn is_string(self, text: &str) -> Result<bool> {
         let inside = self.inside();
         // Escapes are longer than what they stand for.
         let may_have_escapes = inside.len() > text.len() && memchr::memchr(b'\\', inside.as_bytes()).is_some();

@@ -139,15 +139,20 @@ fn one<'t>(step: &Step, node: Node<'t>, pace: &mut Pace<'_>) -> Result<Option<No
     Ok(match step {
         Step::Key(key) => node.member(key, pace)?,
         Step::Element(at) => element(node, *at, pace)?,
-        Step::KeyOrElement(key) => match node.kind() {
-            Kind::Array => match key.parse() {
-                Ok(at) => element(node, at, pace)?,
-                Err(_) => None,
-            },
-            _ => node.member(key, pace)?,
-        },
+        Step::KeyOrElement(key) => part_of(node, key, pace)?,
         Step::AllMembers | Step::AllElements | Step::AllParts | Step::Anywhere => unreachable!("it leads to several"),
     })
+}
+
+/// Returns the member of a key, or the element of an array at the place that the text says.
+pub(super) fn part_of<'t>(node: Node<'t>, key: &str, pace: &mut Pace<'_>) -> Result<Option<Node<'t>>> {
+    match node.kind() {
+        Kind::Array => match key.parse() {
+            Ok(at) => element(node, at, pace),
+            Err(_) => Ok(None),
+        },
+        _ => node.member(key, pace),
+    }
 }
 
 fn element<'t>(node: Node<'t>, at: i64, pace: &mut Pace<'_>) -> Result<Option<Node<'t>>> {

@@ -66,7 +66,7 @@ pub enum ExprKind {
     And(Vec<Expr>),
     /// `a OR b OR c`; at least two, none of them an `Or` unless parenthesized.
     Or(Vec<Expr>),
-    /// `x IS [NOT] NULL`, `TRUE`, `FALSE`, `UNKNOWN`.
+    /// `x IS [NOT] NULL`, `TRUE`, `FALSE`, `UNKNOWN`, `JSON [OBJECT]`.
     Is {
         /// The tested value.
         operand: Box<Expr>,
@@ -401,6 +401,18 @@ pub enum BinaryOperator {
     Arrow,
     /// `->>`
     LongArrow,
+    /// `#>`
+    PathArrow,
+    /// `#>>`
+    LongPathArrow,
+    /// `#-`
+    WithoutPath,
+    /// `?`
+    HasKey,
+    /// `?|`
+    HasAnyKey,
+    /// `?&`
+    HasAllKeys,
     /// `~`
     Matches,
     /// `~*`
@@ -441,6 +453,10 @@ pub enum IsTest {
     True,
     False,
     Unknown,
+    Json,
+    JsonObject,
+    JsonArray,
+    JsonScalar,
 }
 
 /// The pattern matches written as words.

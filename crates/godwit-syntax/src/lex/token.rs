@@ -82,7 +82,7 @@ symbols! {
     ">=" GreaterOrEqual ">>" ShiftRight ">" Greater
     "**" DoubleStar "*" Star "//" DoubleSlash "/" Slash
     "^@" StartsWith "^" Caret "@>" Contains "@" At "&&" DoubleAmpersand "&" Ampersand
-    "+" Plus "%" Percent "#" Hash "?" Question "," Comma "." Dot ";" Semicolon
+    "+" Plus "%" Percent "#>>" HashLongArrow "#>" HashArrow "#-" HashMinus "#" Hash "?" Question "," Comma "." Dot ";" Semicolon
     "(" LeftParen ")" RightParen "[" LeftBracket "]" RightBracket "{" LeftBrace "}" RightBrace
 }
 

@@ -5,7 +5,7 @@ use godwit_common::{Result, Span};
 use super::{Parser, syntax_error};
 use crate::ast::{Argument, Call, Expr, ExprKind, NullTreatment, ObjectName, Over};
 use crate::keyword::Keyword as K;
-use crate::lex::Symbol;
+use crate::lex::{Symbol, TokenKind};
 
 /// Functions whose arguments after the first may be lambdas that begin with a constant: those of `godwit-functions`, in
 /// `lambda.rs`.
@@ -42,10 +42,14 @@ impl Parser<'_> {
         if !self.is_symbol(Symbol::RightParen) && !self.is(K::Order) {
             let takes_lambda = TAKE_LAMBDAS.iter().any(|known| call.name.last().is(known));
             let mut place = call.args.len();
-            let args = self.comma_list(|parser| {
-                place += 1;
-                parser.argument(takes_lambda && place > 1)
-            })?;
+            let args = if call.name.last().is("json_object") {
+                self.members()?
+            } else {
+                self.comma_list(|parser| {
+                    place += 1;
+                    parser.argument(takes_lambda && place > 1)
+                })?
+            };
             call.args.extend(args);
         }
         if self.is(K::Order) {
@@ -59,6 +63,25 @@ impl Parser<'_> {
         }
         self.call_clauses(&mut call)?;
         Ok(call)
+    }
+
+    /// `'a': 1, KEY 'b' VALUE 2, 'c', 3`: keys and values in turn.
+    fn members(&mut self) -> Result<Vec<Argument>> {
+        let mut args = Vec::new();
+        self.comma_list(|parser| {
+            let is_word = parser.is(K::Key)
+                && !matches!(
+                    parser.kind_at(1),
+                    TokenKind::Symbol(_) | TokenKind::Word(Some(K::Value)) | TokenKind::End
+                );
+            parser.at += usize::from(is_word);
+            args.push(parser.argument(false)?);
+            if parser.eat_symbol(Symbol::Colon) || parser.eat(K::Value) {
+                args.push(parser.argument(false)?);
+            }
+            Ok(())
+        })?;
+        Ok(args)
     }
 
     /// True for `ALL (`, where ALL isn't the keyword before arguments.

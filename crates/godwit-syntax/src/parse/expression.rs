@@ -15,7 +15,7 @@ use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
 
 /// Returns the binary operator for a symbol, and its precedence.
-pub(crate) fn infix(symbol: Symbol) -> Option<(BinaryOperator, u8)> {
+fn infix(symbol: Symbol) -> Option<(BinaryOperator, u8)> {
     Some(match symbol {
         Symbol::Equal | Symbol::DoubleEqual => (BinaryOperator::Equal, COMPARISON),
         Symbol::NotEqual | Symbol::NotEqualClassic => (BinaryOperator::NotEqual, COMPARISON),
@@ -38,6 +38,10 @@ pub(crate) fn infix(symbol: Symbol) -> Option<(BinaryOperator, u8)> {
         Symbol::ShiftRight => (BinaryOperator::ShiftRight, OTHER),
         Symbol::Arrow => (BinaryOperator::Arrow, OTHER),
         Symbol::LongArrow => (BinaryOperator::LongArrow, OTHER),
+        Symbol::HashArrow => (BinaryOperator::PathArrow, OTHER),
+        Symbol::HashLongArrow => (BinaryOperator::LongPathArrow, OTHER),
+        Symbol::HashMinus => (BinaryOperator::WithoutPath, OTHER),
+        Symbol::Question => (BinaryOperator::HasKey, OTHER),
         Symbol::Tilde => (BinaryOperator::Matches, OTHER),
         Symbol::MatchesInsensitive => (BinaryOperator::MatchesInsensitive, OTHER),
         Symbol::NotMatches => (BinaryOperator::NotMatches, OTHER),
@@ -68,6 +72,14 @@ fn prefix(symbol: Symbol) -> Option<(UnaryOperator, u8)> {
         Symbol::CubeRoot => (UnaryOperator::CubeRoot, OTHER),
         _ => return None,
     })
+}
+
+/// An infix operator in the text.
+struct InfixAhead {
+    op: BinaryOperator,
+    level: u8,
+    /// How many symbols it consists of.
+    symbols: usize,
 }
 
 /// The list that a chain of the same connective continues.
@@ -116,8 +128,8 @@ impl Parser<'_> {
         loop {
             let before = self.at;
             left = match self.kind_at(0) {
-                TokenKind::Symbol(symbol) => match infix(symbol) {
-                    Some((op, own)) if own > level => self.binary(left, start, op, own)?,
+                TokenKind::Symbol(_) => match self.infix_ahead() {
+                    Some(found) if found.level > level => self.binary(left, start, found)?,
                     None if POSTFIX > level => self.postfix(left, start)?,
                     _ => left,
                 },
@@ -161,9 +173,27 @@ impl Parser<'_> {
         Ok(Expr { kind: if level == AND { ExprKind::And(items) } else { ExprKind::Or(items) }, span })
     }
 
-    fn binary(&mut self, left: Expr, start: Span, op: BinaryOperator, level: u8) -> Result<Expr> {
-        let op_span = self.take().span;
-        self.after_operator(left, start, op, op_span, level)
+    /// Returns the infix operator that comes next. `?|` and `?&` are two symbols without a blank between them: where an
+    /// operand stands, `?||` is a parameter before `||`.
+    fn infix_ahead(&self) -> Option<InfixAhead> {
+        let symbol = self.symbol()?;
+        let (op, level) = infix(symbol)?;
+        let is_next = |second| self.symbol_at(1) == Some(second) && self.peek_at(1).span.start == self.peek().span.end;
+        Some(match symbol {
+            Symbol::Question if is_next(Symbol::Pipe) => {
+                InfixAhead { op: BinaryOperator::HasAnyKey, level, symbols: 2 }
+            }
+            Symbol::Question if is_next(Symbol::Ampersand) => {
+                InfixAhead { op: BinaryOperator::HasAllKeys, level, symbols: 2 }
+            }
+            _ => InfixAhead { op, level, symbols: 1 },
+        })
+    }
+
+    fn binary(&mut self, left: Expr, start: Span, found: InfixAhead) -> Result<Expr> {
+        let op_start = self.peek().span;
+        self.at += found.symbols;
+        self.after_operator(left, start, found.op, self.since(op_start), found.level)
     }
 
     /// `left OPERATOR(pg_catalog.~) right`: an operator with its schema.
@@ -178,10 +208,10 @@ impl Parser<'_> {
             }
             self.expect_symbol(Symbol::Dot)?;
         }
-        let Some((op, _)) = self.symbol_at(0).and_then(infix) else { return Err(self.expected("an operator")) };
-        self.take();
+        let Some(found) = self.infix_ahead() else { return Err(self.expected("an operator")) };
+        self.at += found.symbols;
         self.expect_symbol(Symbol::RightParen)?;
-        self.after_operator(left, start, op, self.since(op_start), OTHER)
+        self.after_operator(left, start, found.op, self.since(op_start), OTHER)
     }
 
     fn after_operator(
@@ -292,11 +322,25 @@ impl Parser<'_> {
                 let kind = ExprKind::IsDistinctFrom { left: operand, right, negated };
                 return Ok(Expr { kind, span: self.since(start) });
             }
-            _ => return Err(self.expected("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM")),
+            Some(K::Json) => self.json_test(),
+            _ => return Err(self.expected("NULL, TRUE, FALSE, UNKNOWN, JSON or DISTINCT FROM")),
         };
         self.take();
         self.wrap()?;
         Ok(Expr { kind: ExprKind::Is { operand, test, negated }, span: self.since(start) })
+    }
+
+    /// `JSON [VALUE | OBJECT | ARRAY | SCALAR]`, up to its last word.
+    fn json_test(&mut self) -> IsTest {
+        let test = match self.keyword_at(1) {
+            Some(K::Value) => IsTest::Json,
+            Some(K::Object) => IsTest::JsonObject,
+            Some(K::Array) => IsTest::JsonArray,
+            Some(K::Scalar) => IsTest::JsonScalar,
+            _ => return IsTest::Json,
+        };
+        self.take();
+        test
     }
 
     /// BETWEEN, IN, LIKE and similar.

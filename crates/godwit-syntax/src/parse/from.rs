@@ -136,6 +136,9 @@ impl Parser<'_> {
         let lateral = self.eat(K::Lateral);
         let kind = self.table_factor_kind(lateral)?;
         let mut factor = TableFactor { kind, alias: prefix, sample: None, span: self.since(start) };
+        if factor.alias.is_none() {
+            factor.alias = self.columns_of_function(&factor.kind)?;
+        }
         self.alias_and_sample(&mut factor)?;
         factor.span = self.since(start);
         while matches!(self.keyword(), Some(K::Pivot | K::Unpivot)) {
@@ -146,6 +149,17 @@ impl Parser<'_> {
             factor.span = self.since(start);
         }
         Ok(factor)
+    }
+
+    /// `AS (a INTEGER)` after a function, whose name is the alias then.
+    fn columns_of_function(&mut self, kind: &TableFactorKind) -> Result<Option<TableAlias>> {
+        let TableFactorKind::Function { call, .. } = kind else { return Ok(None) };
+        if !self.is(K::As) || self.symbol_at(1) != Some(Symbol::LeftParen) {
+            return Ok(None);
+        }
+        self.take();
+        let columns = self.in_parens(Self::alias_column)?;
+        Ok(Some(TableAlias { name: call.name.last().clone(), columns }))
     }
 
     /// Parses alias and sample, in either order.

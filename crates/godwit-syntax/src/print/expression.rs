@@ -377,12 +377,16 @@ print_as! {
     BinaryOperator {
         Equal "=", NotEqual "<>", Less "<", LessOrEqual "<=", Greater ">", GreaterOrEqual ">=", Plus "+", Minus "-",
         Multiply "*", Divide "/", IntegerDivide "//", Modulo "%", Power "^", Concat "||", BitwiseAnd "&", BitwiseOr "|",
-        BitwiseXor "#", ShiftLeft "<<", ShiftRight ">>", Arrow "->", LongArrow "->>", Matches "~",
+        BitwiseXor "#", ShiftLeft "<<", ShiftRight ">>", Arrow "->", LongArrow "->>", PathArrow "#>", LongPathArrow "#>>",
+        WithoutPath "#-", HasKey "?", HasAnyKey "?|", HasAllKeys "?&", Matches "~",
         MatchesInsensitive "~*", NotMatches "!~", NotMatchesInsensitive "!~*", Like "~~", NotLike "!~~", ILike "~~*",
         NotILike "!~~*", Glob "~~~", StartsWith "^@", Contains "@>", ContainedBy "<@", Overlaps "&&",
         Distance "<->", CosineDistance "<=>",
     }
-    IsTest { Null "NULL", True "TRUE", False "FALSE", Unknown "UNKNOWN", }
+    IsTest {
+        Null "NULL", True "TRUE", False "FALSE", Unknown "UNKNOWN", Json "JSON", JsonObject "JSON OBJECT",
+        JsonArray "JSON ARRAY", JsonScalar "JSON SCALAR",
+    }
     LikeKind { Like "LIKE", ILike "ILIKE", SimilarTo "SIMILAR TO", Glob "GLOB", }
     Quantifier { Any "ANY", All "ALL", }
     NullTreatment { Respect "RESPECT NULLS", Ignore "IGNORE NULLS", }

@@ -20,7 +20,7 @@ const ERRORS: &[(&str, &str, &str, &str)] = &[
     ("SELECT * FROM a JOIN b", "expected ON or USING", "", "CROSS JOIN"),
     ("SELECT 1 FROM t GROUP BY a WHERE b", "WHERE is not in its place", "WHERE", "the order is"),
     ("SELECT 1 LIMIT 1 LIMIT 2", "a second LIMIT", "LIMIT", ""),
-    ("SELECT a IS 1", "expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM, found 1", "1", ""),
+    ("SELECT a IS 1", "expected NULL, TRUE, FALSE, UNKNOWN, JSON or DISTINCT FROM, found 1", "1", ""),
     ("SELECT sum(a) OVER", "OVER takes the name of a window", "OVER", "OVER ()"),
     ("CREATE TABLE t", "expected ( or AS, found the end", "", ""),
     ("CREATE TABLE t (a INTEGER ENCODING, b INTEGER)", "expected the name of an encoding", ",", ""),

@@ -77,6 +77,15 @@ fn operators_bind_as_in_postgresql() {
         ("a[1].b[2:3]", "((a[1]).b)[2:3]"),
         ("a @> b AND c <@ d OR e && f", "((a @> b) AND (c <@ d)) OR (e && f)"),
         ("a ^@ b", "(a) ^@ (b)"),
+        ("a #> b #>> c = d", "((a #> b) #>> c) = d"),
+        ("a #- b || c + d", "((a #- b) || (c + d))"),
+        ("a#-1", "a #- 1"),
+        ("a # -1", "a # (-1)"),
+        ("a ? b AND c ?| d OR e?&f", "((a ? b) AND (c ?| d)) OR (e ?& f)"),
+        ("a ? b IS JSON OBJECT AND c", "((a ? b) IS JSON OBJECT) AND c"),
+        ("a || b IS NOT JSON", "(a || b) IS NOT JSON"),
+        ("a IS JSON VALUE = b IS JSON SCALAR", "((a IS JSON) = b) IS JSON SCALAR"),
+        ("a OPERATOR(pg_catalog.?|) b", "a ?| b"),
         ("a != b", "a <> b"),
         ("a == b", "a = b"),
         ("INTERVAL 1 second * 5", "(INTERVAL 1 second) * 5"),
@@ -92,6 +101,26 @@ fn operators_bind_as_in_postgresql() {
     ] {
         assert_same(written, meant);
     }
+}
+
+#[test]
+fn a_question_mark_is_a_parameter_where_an_operand_stands() {
+    for (written, meant) in [
+        ("?", "$1"),
+        ("? + ?", "$1 + $2"),
+        ("? ? ?", "$1 ? $2"),
+        ("j ?| ?", "j ?| $1"),
+        ("?||'a'", "$1 || 'a'"),
+        ("?|1", "$1 | 1"),
+        ("?&?", "$1 & $2"),
+        ("f(?, j?'a')", "f($1, j ? 'a')"),
+        ("CASE WHEN a THEN ? ELSE ? END", "CASE WHEN a THEN $1 ELSE $2 END"),
+        ("a BETWEEN ? AND ?", "a BETWEEN $1 AND $2"),
+        ("INTERVAL ? DAY", "INTERVAL ($1) DAY"),
+    ] {
+        assert_same(written, meant);
+    }
+    assert!(parse_expression("j ? | a").is_err());
 }
 
 #[test]
@@ -115,6 +144,8 @@ fn other_spellings_are_the_same_tree() {
         ("a = SOME (SELECT 1)", "a = ANY (SELECT 1)"),
         ("f(a => 1)", "f(a := 1)"),
         ("count(* )", "count(*)"),
+        ("JSON_OBJECT('a': 1, KEY 'b' VALUE 2, c VALUE d)", "json_object('a', 1, 'b', 2, c, d)"),
+        ("json_object(key, value, key VALUE :x)", "json_object(key, value, key, :x)"),
     ] {
         let lower = |tree: &Expr| shape(tree).to_lowercase();
         assert_eq!(lower(&parsed(written)), lower(&parsed(meant)), "{written}");

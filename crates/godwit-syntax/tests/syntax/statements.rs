@@ -76,6 +76,7 @@ fn other_spellings_of_queries() {
         ("SELECT * FROM a JOIN b JOIN c ON p ON q", "SELECT * FROM a JOIN (b JOIN c ON p) ON q"),
         ("SELECT * FROM ((SELECT 1) UNION SELECT 2) u", "SELECT * FROM ((SELECT 1) UNION SELECT 2) AS u"),
         ("SELECT * FROM VALUES (1) t(a)", "SELECT * FROM (VALUES (1)) AS t (a)"),
+        ("SELECT * FROM f(1) AS (a INT)", "SELECT * FROM f(1) AS f (a INT)"),
         ("SELECT * FROM t TABLESAMPLE 10%", "SELECT * FROM t TABLESAMPLE (10 PERCENT)"),
         ("FROM t USING SAMPLE 5", "SELECT * FROM t USING SAMPLE (5 ROWS)"),
         ("FROM t USING SAMPLE 10% (bernoulli, 3)", "SELECT * FROM t USING SAMPLE bernoulli(10 PERCENT) REPEATABLE (3)"),

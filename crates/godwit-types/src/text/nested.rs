@@ -1,4 +1,5 @@
-//! Lists, structs and maps as text: `[1, NULL]`, `{'a': 1, 'b': x}`, `{k=v}`; a struct also as `(1, x)`.
+//! Lists, structs and maps as text: `[1, NULL]`, `{'a': 1, 'b': x}`, `{k=v}`; a list also as `{1, NULL}`, a struct as
+//! `(1, x)`, as in PostgreSQL.
 //!
 //! A part is written as its type writes it. Ambiguous text is quoted: if it is empty, contains brackets, commas, quotes
 //! or the like, or reads NULL. In quotes, a backslash escapes the character after it. The reader accepts quotes of both
@@ -18,7 +19,8 @@ pub(super) fn parse(text: &str, ty: &SqlType) -> Result<Value> {
     let inside = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
     match ty {
         SqlType::List(element) | SqlType::Array(element, _) => {
-            let parts = split(inside('[', ']').ok_or_else(not)?).ok_or_else(not)?;
+            let inner = inside('[', ']').or_else(|| inside('{', '}')).ok_or_else(not)?;
+            let parts = split(inner).ok_or_else(not)?;
             let values: Vec<Value> = parts.iter().map(|part| parse_part(part, element)).collect::<Result<_>>()?;
             match ty {
                 SqlType::Array(_, length) if values.len() != *length as usize => Err(wrong_length(values.len(), ty)),

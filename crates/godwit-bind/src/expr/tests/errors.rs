@@ -2,7 +2,7 @@
 
 use godwit_common::{Error, SqlState};
 
-use super::bound_in;
+use super::{bound_in, rows_of};
 use crate::binder::Clause;
 
 /// (expression, text that the error points at, message, hint).
@@ -122,6 +122,49 @@ fn functions_that_are_not_there() {
             ),
         ],
     );
+}
+
+/// The tests have no functions of JSON: what an operator looks for is told by the error.
+#[test]
+fn operators_of_json_are_functions() {
+    for (text, name) in [
+        ("s ? 'a'", "jsonb_exists"),
+        ("s ?| ['a']", "jsonb_exists_any"),
+        ("s ?& ['a']", "jsonb_exists_all"),
+        ("s #> ['a']", "#>"),
+        ("s #>> ['a']", "#>>"),
+        ("s #- ['a']", "jsonb_delete_path"),
+        ("s::JSON @> '1'", "jsonb_contains"),
+        ("'1' <@ s::JSON", "jsonb_contained"),
+        ("s::JSON - 'a'", "jsonb_delete"),
+        ("s::JSON - 1", "jsonb_delete"),
+        ("s::JSON || s::JSON", "jsonb_concat"),
+        ("'[1]' || s::JSONB", "jsonb_concat"),
+        ("s::JSON || $1", "jsonb_concat"),
+        ("s IS NOT JSON ARRAY", "json_valid"),
+    ] {
+        assert_eq!(error_in(text, Clause::Select).message(), format!("no function named {name}"), "{text}");
+    }
+    assert!(bound_in("s::JSON || ', '", Clause::Select).unwrap().starts_with("||("));
+    assert!(bound_in("s::JSON || s", Clause::Select).unwrap().starts_with("||("));
+    assert!(error_in("s::JSON - s::JSON", Clause::Select).message().contains("there is no JSON - JSON"));
+}
+
+#[test]
+fn records_have_columns_with_types() {
+    for (from, message) in [
+        ("json_to_record('{}')", "json_to_record needs the names and types of its columns"),
+        ("jsonb_to_record('{}') AS t", "jsonb_to_record needs the names and types of its columns"),
+        ("json_to_recordset('[]') AS t(a INT, b)", "the column b needs a type"),
+        ("json_to_recordset('[]', 1) AS t(a INT)", "json_to_recordset takes one argument, not 2"),
+        ("json_to_recordset('x') AS t(a INT)", "'x' is not JSON"),
+        (
+            "json_to_recordset('[]') WITH ORDINALITY AS (a INT)",
+            "json_to_recordset has only the columns that are named, no ORDINALITY",
+        ),
+    ] {
+        assert_eq!(rows_of(&format!("SELECT * FROM {from}")).unwrap_err().message(), message, "{from}");
+    }
 }
 
 #[test]
