@@ -67,6 +67,8 @@ pub(crate) enum Clause {
     On,
     /// Arguments of functions in FROM, and rows of VALUES.
     From,
+    /// A function in FROM that makes a value.
+    Function,
     /// WHERE.
     Where,
     /// GROUP BY.
@@ -115,7 +117,7 @@ impl Clause {
     pub fn name(self) -> &'static str {
         match self {
             Self::On => "a join's condition",
-            Self::From => "FROM",
+            Self::From | Self::Function => "FROM",
             Self::Where => "WHERE",
             Self::GroupBy => "GROUP BY",
             Self::Having => "HAVING",

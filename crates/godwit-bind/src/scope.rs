@@ -80,6 +80,12 @@ impl<'s> Scope<'s> {
 }
 
 impl ScopeRelation {
+    /// Returns the column that the table's name stands for, if not for the row: a hidden one of this name.
+    pub fn value(&self) -> Option<ColumnId> {
+        let name = self.name.last()?;
+        self.columns.iter().find(|column| column.hidden && column.name == *name).map(|column| column.column)
+    }
+
     /// Whether a qualifier, outermost part first, refers to this table: `t` refers to `s.t`, `s.t` doesn't refer to
     /// `r.t`.
     pub fn is_meant_by(&self, qualifier: &[&str]) -> bool {

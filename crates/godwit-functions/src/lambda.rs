@@ -1,14 +1,14 @@
 //! Functions that take lambdas: `list_transform(list, x -> x + 1)`.
 //!
 //! The lambda's parameters are the element and, optionally, its position, from 1. In `list_reduce`, the result so far
-//! comes before these.
+//! comes before these: of the type of the first one, or of a wider one that what the lambda gives needs.
 
 use std::sync::Arc;
 
 use godwit_common::SqlState;
 use godwit_plan::{ArgumentType, NoFunction, ScalarFunction, ScalarMatch, Volatility};
 use godwit_scalar::Category;
-use godwit_types::SqlType;
+use godwit_types::{SqlType, common_type};
 
 use crate::arguments::{any_type, fits, settled};
 use crate::documented::{self, Documented, function};
@@ -78,11 +78,12 @@ pub(crate) fn parameters(name: &str, arguments: &[ArgumentType<'_>]) -> Result<V
     if !is_known(name) {
         return Ok(vec![Vec::new(); arguments.len()]);
     }
-    let Call { form, element, wanted, initial } = Call::of(name, arguments)?;
-    let (mut types, least) = match form {
-        LambdaForm::Transform | LambdaForm::Filter => (vec![element, SqlType::BigInt], 1),
-        LambdaForm::Reduce => (vec![initial.unwrap_or_else(|| element.clone()), element, SqlType::BigInt], 2),
+    let call = Call::of(name, arguments)?;
+    let (mut types, least) = match call.form {
+        LambdaForm::Transform | LambdaForm::Filter => (vec![call.element, SqlType::BigInt], 1),
+        LambdaForm::Reduce => (vec![call.so_far(&arguments[1])?, call.element, SqlType::BigInt], 2),
     };
+    let wanted = call.wanted;
     if !(least..=types.len()).contains(&wanted) {
         return Err(mismatch(name));
     }
@@ -115,23 +116,32 @@ impl Call {
         let element = list.ty.element().cloned().map(settled).ok_or_else(|| mismatch(name))?;
         Ok(Self { form, element, wanted, initial })
     }
+
+    /// Returns the type of a reduction's result so far: that of the first one, if what the lambda gives becomes one.
+    fn so_far(&self, lambda: &ArgumentType<'_>) -> Result<SqlType, NoFunction> {
+        let first = self.initial.as_ref().unwrap_or(&self.element);
+        if fits(lambda, first) {
+            return Ok(first.clone());
+        }
+        common_type(first, lambda.ty).ok_or_else(|| {
+            let message = format!("the lambda gives {}, the value so far is {first}: cast one of them", lambda.ty);
+            NoFunction::BadArgument { argument: Some(1), message, code: SqlState::DATATYPE_MISMATCH }
+        })
+    }
 }
 
 pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction> {
-    let Call { form, element, initial, .. } = Call::of(name, arguments)?;
+    let call = Call::of(name, arguments)?;
     let (list_type, lambda) = (settled(arguments[0].ty.clone()), settled(arguments[1].ty.clone()));
-    let (body, ty) = match form {
+    let (body, ty) = match call.form {
         LambdaForm::Transform => (lambda.clone(), SqlType::list_of(lambda)),
-        LambdaForm::Filter => (SqlType::Boolean, SqlType::list_of(element)),
+        LambdaForm::Filter => (SqlType::Boolean, SqlType::list_of(call.element)),
         LambdaForm::Reduce => {
-            let value = initial.clone().unwrap_or(element);
-            if !fits(&arguments[1], &value) {
-                let message = format!("the lambda gives {lambda}, the value so far is {value}: cast one of them");
-                return Err(NoFunction::BadArgument { argument: Some(1), message, code: SqlState::DATATYPE_MISMATCH });
-            }
+            let value = call.so_far(&arguments[1])?;
             (value.clone(), value)
         }
     };
+    let initial = call.initial.map(|_| ty.clone());
     let argument_types = [list_type, body].into_iter().chain(initial).collect();
     let function = ScalarFunction {
         name: name.into(),
@@ -139,7 +149,7 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Scal
         // A NULL list gives NULL; a lambda is never NULL. A reduction may begin with NULL.
         strict: arguments.len() == 2,
         may_fail: true,
-        implementation: Arc::new(ScalarImplementation::Lambda(form)),
+        implementation: Arc::new(ScalarImplementation::Lambda(call.form)),
     };
     Ok(ScalarMatch { function, argument_types, ty, nullable: true })
 }

@@ -190,7 +190,8 @@ pub trait FunctionRegistry: Send + Sync {
     /// Returns the scalar function that takes such arguments.
     fn scalar(&self, name: &str, arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction>;
 
-    /// Returns, for each argument, the parameter types of its lambda; empty for other arguments.
+    /// Returns, for each argument, the parameter types of its lambda; empty for other arguments. They may be others once
+    /// the type of what the lambda gives is known: a reduction hands it that.
     fn lambda_parameters(&self, name: &str, arguments: &[ArgumentType<'_>]) -> Result<Vec<Vec<SqlType>>, NoFunction>;
 
     /// Returns the aggregate function that takes such arguments. `order_by` are the keys of WITHIN GROUP or ORDER BY.

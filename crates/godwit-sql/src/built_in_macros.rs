@@ -63,6 +63,11 @@ CREATE MACRO histogram_of_bins(counts, bins) AS map_from_entries(list_concat(
 CREATE MACRO bitstring_agg(value) AS list_bitstring_agg(list(DISTINCT value)),
     (value, least, greatest) AS list_bitstring_agg(list(DISTINCT value), least, greatest);
 
+-- The interval of years, months, weeks, days, hours, minutes and seconds, each of which may be left out or named
+--   make_interval(1, 2, days => 3, secs => 6.5) → 1 year 2 months 3 days 00:00:06.5
+CREATE MACRO make_interval(years := 0, months := 0, weeks := 0, days := 0, hours := 0, mins := 0, secs := 0.0) AS
+    to_years(years) + to_months(months) + to_weeks(weeks) + to_days(days)
+        + to_hours(hours) + to_minutes(mins) + to_seconds(secs);
 -- The date and time at which the statement began
 --   current_localtimestamp() = localtimestamp → true
 CREATE MACRO current_localtimestamp() AS localtimestamp;

@@ -244,6 +244,8 @@ special("unistr", 0, texts(["d\\0061ta", "\\u0061", "\\+000061", "\\", "\\00", "
 special("parse_path parse_dirname parse_dirpath parse_filename", 0, texts(["", "a", "/", "/a/b.csv", "a/b/c.tar.gz", "a\\b\\c.txt", "a//b", "./.hidden", "/a/b/"]))
 special("parse_path parse_dirname parse_dirpath", 1, texts(["both_slash", "forward_slash", "backslash", "system", "x"]))
 special("parse_filename", 1, [*texts(["both_slash", "forward_slash", "backslash"]), "TRUE", "FALSE"])
+special("path_join", None, texts(["", "a", "a/", "../b", "/a", "/a/b", "s3://b/x", "a\\b", "C:\\c", "."]))
+special("equi_width_bins", 2, ["1", "3", "10", "0", "-1", "1000001"])
 special("parse_filename", 2, texts(["both_slash", "forward_slash"]))
 special("list_aggregate list_aggr array_aggregate array_aggr aggregate", 1, texts("sum avg min max count string_agg first last median mode stddev bool_and bit_or histogram any_value product quantile_cont nonsense".split()))
 special("width_bucket", 3, ["1", "5", "0", "-1", "2147483647"])

@@ -22,7 +22,7 @@ use crate::write::MERGE_ACTION;
 const BUILT_IN_SCHEMAS: [&str; 3] = ["main", "pg_catalog", "system"];
 
 impl Binder {
-    pub(super) fn call(&mut self, call: &ast::Call, span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
+    pub(crate) fn call(&mut self, call: &ast::Call, span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
         if let Some(unpacked) = self.unpacked_call(call, cx)? {
             return self.call(&unpacked, span, cx);
         }
@@ -31,7 +31,7 @@ impl Binder {
             // It may only add forms to a function of its name.
             let is_function =
                 matches!(parts[..], [name] if self.environment.functions().kind(&name.to_lowercase()).is_some());
-            if !is_function || found.takes(&call.args) {
+            if !is_function || found.form_for(&call.args).is_some() {
                 return self.macro_call(&found, call, span, cx);
             }
         }
@@ -70,6 +70,16 @@ impl Binder {
             }
             (None, _) => Err(self.no_function(&name, &[], &NoFunction::UnknownName, call.name.span)),
         }
+    }
+
+    /// Whether anything that makes values has the name of a call.
+    pub(crate) fn is_function(&self, name: &ast::ObjectName) -> bool {
+        let parts: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
+        let own = name.last().text.to_lowercase();
+        self.environment.find_macro(&parts).is_some()
+            || self.environment.functions().kind(&own).is_some()
+            || self.environment.session_value(&own).is_some()
+            || special_names().any(|known| known == own)
     }
 
     /// Expands `*COLUMNS(…)` in a call into one argument per column; `None` if no argument has that form.

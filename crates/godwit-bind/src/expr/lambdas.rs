@@ -1,7 +1,8 @@
 //! Functions as arguments: `list_transform(l, x -> x + 1)`, `[x + 1 FOR x IN l IF x > 1]`.
 //!
 //! The other arguments are bound first; from their types, the registry derives those of a lambda's parameters, which
-//! are columns of a scope around the body.
+//! are columns of a scope around the body. A body that gives a reduction wider values than its first one is bound once
+//! more, with a parameter that takes these.
 
 use std::sync::Arc;
 
@@ -49,14 +50,47 @@ impl Binder {
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
         let environment = self.environment.clone();
-        let types = self.with_argument_types(&args, |types| {
+        let types = self.parameter_types(name, &args, lambdas, span)?;
+        self.bind_lambdas(name, &mut args, lambdas, &types, cx)?;
+        let found = self.with_argument_types(&args, |types| environment.functions().scalar(name, types));
+        let found = found.map_err(|error| self.no_function(name, &args, &error, span))?;
+        let wider = self.parameter_types(name, &args, lambdas, span)?;
+        if wider != types {
+            self.bind_lambdas(name, &mut args, lambdas, &wider, cx)?;
+            for &(at, _) in lambdas {
+                self.count_parts(&args[at], &format!("what lambdas of {name} and other names stand for"))?;
+            }
+        }
+        self.applied(found, args, span)
+    }
+
+    /// Returns the types of the parameters of each lambda.
+    fn parameter_types(
+        &self,
+        name: &str,
+        args: &[Expr],
+        lambdas: &[(usize, Lambda<'_>)],
+        span: Span,
+    ) -> Result<Vec<Vec<SqlType>>> {
+        let types = self.with_argument_types(args, |types| {
             let mut types = types.to_vec();
             for &(at, (parameters, _)) in lambdas {
                 types[at].lambda_parameters = Some(parameters.len());
             }
-            environment.functions().lambda_parameters(name, &types)
+            self.environment.functions().lambda_parameters(name, &types)
         });
-        let types = types.map_err(|error| self.no_function(name, &args, &error, span))?;
+        types.map_err(|error| self.no_function(name, args, &error, span))
+    }
+
+    /// Binds the lambdas among arguments, with parameters of these types.
+    fn bind_lambdas(
+        &mut self,
+        name: &str,
+        args: &mut [Expr],
+        lambdas: &[(usize, Lambda<'_>)],
+        types: &[Vec<SqlType>],
+        cx: &mut ExprContext<'_>,
+    ) -> Result<()> {
         for &(at, (parameters, body)) in lambdas {
             let given = types.get(at).map_or(&[][..], Vec::as_slice);
             if parameters.len() > given.len() {
@@ -66,9 +100,7 @@ impl Binder {
             }
             args[at] = self.lambda(parameters, given, body, cx)?.at(args[at].span);
         }
-        let found = self.with_argument_types(&args, |types| environment.functions().scalar(name, types));
-        let found = found.map_err(|error| self.no_function(name, &args, &error, span))?;
-        self.applied(found, args, span)
+        Ok(())
     }
 
     fn lambda(

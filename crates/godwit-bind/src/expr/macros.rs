@@ -113,7 +113,7 @@ impl Binder {
         call: &ast::Call,
         cx: &mut ExprContext<'_>,
     ) -> Result<(&'m MacroBody, Arguments)> {
-        let Some(form) = found.overloads.iter().find(|form| takes(form, &call.args)) else {
+        let Some(form) = found.form_for(&call.args) else {
             let forms: Vec<String> = found.overloads.iter().map(|form| shown(&found.name, form)).collect();
             let message = format!("no form of the macro {} takes these arguments", found.name);
             let error = Error::user(message).with_code(SqlState::UNDEFINED_FUNCTION).at_span(call.name.span);
@@ -187,9 +187,9 @@ impl Binder {
 }
 
 impl Macro {
-    /// Whether an overload can be called with these arguments.
-    pub(super) fn takes(&self, args: &[ast::Argument]) -> bool {
-        self.overloads.iter().any(|form| takes(form, args))
+    /// Returns the first overload that can be called with these arguments.
+    pub(crate) fn form_for(&self, args: &[ast::Argument]) -> Option<&MacroOverload> {
+        self.overloads.iter().find(|form| takes(form, args))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Scopes are searched from the inside out, and each reads the path in the order of [`Scope::readings`]. If a reading
 //! leaves names over that aren't fields of the value, it is discarded and the next one is tried: where an inner FROM
 //! has a number `o`, `o.d` is the column of an outer table `o`. If nothing else has a table's name, the name is the
-//! table's row as a struct.
+//! table's row as a struct, or the value of a function in FROM.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ColumnId, Expr};
@@ -62,6 +62,9 @@ impl Binder {
                     return Err(error.with_code(SqlState::AMBIGUOUS_COLUMN).with_hint("qualify it"));
                 }
                 (Some(table), None) => {
+                    if let Some(value) = table.value() {
+                        return Ok(Some(self.column(value, scope).at(path[0].span)));
+                    }
                     let shown = table.columns.iter().filter(|column| !column.hidden);
                     let fields = shown.map(|column| (column.name.clone(), self.column(column.column, scope)));
                     let fields: Vec<_> = fields.collect();
@@ -88,13 +91,19 @@ impl Binder {
             let message = format!("{name} by its name: each use of a volatile value would be another");
             return Err(Error::unsupported(message).with_hint("compute it in a subquery in FROM"));
         }
+        self.count_parts(value, &format!("what {name} and other names stand for"))?;
+        Ok(value.clone())
+    }
+
+    /// Counts the parts of an expression that is in the statement once, but bound again.
+    pub(super) fn count_parts(&mut self, value: &Expr, what: &str) -> Result<()> {
         value.for_each(&mut |_| self.substituted_parts += 1);
         if self.substituted_parts > SUBSTITUTED_PARTS {
-            let message = format!("what {name} and other names stand for has more than {SUBSTITUTED_PARTS} parts");
+            let message = format!("{what} has more than {SUBSTITUTED_PARTS} parts");
             let error = Error::user(message).with_code(SqlState::STATEMENT_TOO_COMPLEX);
             return Err(error.with_hint("compute it in a subquery in FROM"));
         }
-        Ok(value.clone())
+        Ok(())
     }
 
     /// `#2`: a column of FROM.

@@ -42,7 +42,7 @@ impl Binder {
 
     /// Binds UNNEST within an expression: the elements of a list.
     pub(super) fn unnest(&mut self, call: &ast::Call, cx: &mut ExprContext<'_>) -> Result<Expr> {
-        if cx.clause != Clause::Select {
+        if !matches!(cx.clause, Clause::Select | Clause::Function) {
             let error = Error::user(format!("unnest can't stand in {}", cx.clause.name()));
             let error = error.with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span);
             return Err(error.with_hint("it makes rows: use it in FROM, or as an item of the SELECT list"));

@@ -72,6 +72,16 @@ impl Source {
         Ok(Self { node: self.node, relations: vec![relation], visible: columns, filled: self.filled })
     }
 
+    /// Does the same for a function; unless the alias names columns, the first one takes its name, too (PostgreSQL).
+    pub fn aliased_with_column(self, alias: &ast::TableAlias) -> Result<Self> {
+        let mut source = self.aliased(alias)?;
+        if alias.columns.is_empty() {
+            source.visible[0].name = alias.name.text.clone();
+            source.relations[0].columns[0].name = alias.name.text.clone();
+        }
+        Ok(source)
+    }
+
     /// Combines two sources side by side.
     pub fn beside(mut self, right: Source, node: NodeId) -> Self {
         self.node = node;

@@ -1,7 +1,8 @@
 //! Functions in FROM.
 //!
-//! A function of constants stands for a table, which the environment makes. UNNEST, and functions that make a list from
-//! columns (`range(t.n)`), are nodes over the tables to their left: dependent joins.
+//! A function of constants stands for a table, which the environment makes. UNNEST, functions that make a list from
+//! columns (`range(t.n)`), and functions and macros of values (`upper(t.s)`) are nodes over the tables to their left:
+//! dependent joins.
 
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ impl Binder {
             self.table_of_text(call, outer)?
         } else if name == "query" {
             self.query_of_text(call, outer)?
+        } else if self.is_function(&call.name) && !self.environment.table_function_names().contains(&name) {
+            return self.table_of_value(call, &name, with_ordinality, alias, outer);
         } else {
             let arguments = self.table_arguments(call, outer)?;
             let relation = match self.environment.table_function(&name, &arguments) {
@@ -56,16 +59,41 @@ impl Binder {
             if with_ordinality { self.numbered(source, call.name.span)? } else { source }
         };
         match alias {
-            // A function with one column also gives it the alias's name, as in PostgreSQL.
-            Some(alias) if alias.columns.is_empty() && name == "unnest" && source.visible.len() == 1 => {
-                let mut source = source.aliased(alias)?;
-                source.visible[0].name = alias.name.text.clone();
-                source.relations[0].columns[0].name = alias.name.text.clone();
-                Ok(source)
-            }
+            Some(alias) if name == "unnest" && source.visible.len() == 1 => source.aliased_with_column(alias),
             Some(alias) => source.aliased(alias),
             None => Ok(source),
         }
+    }
+
+    /// Makes a value a table of one column: one row, or a row for each element if there is an UNNEST in it.
+    fn table_of_value(
+        &mut self,
+        call: &ast::Call,
+        name: &str,
+        with_ordinality: bool,
+        alias: Option<&ast::TableAlias>,
+        outer: &Scope<'_>,
+    ) -> Result<Source> {
+        let span = call.name.span;
+        let mut collected = Collected::default();
+        let (clause, windows) = (Clause::Function, &[]);
+        let value =
+            self.call(call, span, &mut ExprContext { scope: outer, clause, collected: &mut collected, windows });
+        let value = self.settle(value.map_err(|error| error.at_span(span))?);
+        let column = self.add_column_of(name, &value);
+        let row = self.single_row();
+        let input = self.unnested_rows(row, collected.unnested);
+        let node = self.plan.add(Node::Project(Project { input, columns: vec![(column, value)] }));
+        let own: Arc<str> = name.into();
+        let source = Source::of_relation(node, vec![own.clone()], vec![visible(name, column, &own)]);
+        let source = if with_ordinality { self.numbered(source, span)? } else { source };
+        let Some(alias) = alias else { return Ok(source) };
+        let mut source = source.aliased_with_column(alias)?;
+        if !with_ordinality && !alias.columns.is_empty() {
+            let name = &alias.name.text;
+            source.relations[0].columns.push(VisibleColumn { hidden: true, ..visible(name.clone(), column, name) });
+        }
+        Ok(source)
     }
 
     pub(super) fn arguments(&mut self, call: &ast::Call, scope: &Scope<'_>) -> Result<Vec<Expr>> {
@@ -168,8 +196,9 @@ impl Binder {
     fn table_macro(&self, call: &ast::Call) -> Option<Arc<Macro>> {
         let parts: Vec<&str> = call.name.parts.iter().map(|part| &*part.text).collect();
         let found = self.environment.find_macro(&parts)?;
-        let has_table = |overload: &ast::MacroOverload| matches!(overload.body, ast::MacroBody::Table(_));
-        found.overloads.iter().any(has_table).then_some(found)
+        let is_table = |form: &ast::MacroOverload| matches!(form.body, ast::MacroBody::Table(_));
+        let has_table = found.form_for(&call.args).map_or_else(|| found.overloads.iter().any(is_table), is_table);
+        has_table.then_some(found)
     }
 
     /// Binds a table macro: its query, in which the parameters' names stand for the arguments.
@@ -179,10 +208,7 @@ impl Binder {
             return Err(error.with_code(SqlState::INVALID_DEFINITION).at_span(call.name.span));
         }
         let (body, parameters) = self.macro_arguments(found, call, outer)?;
-        let ast::MacroBody::Table(query) = body else {
-            let error = Error::user(format!("{} is a macro of a value, not of a table", found.name));
-            return Err(error.with_code(SqlState::UNDEFINED_TABLE).at_span(call.name.span));
-        };
+        let ast::MacroBody::Table(query) = body else { unreachable!("the arguments choose a form that is a table") };
         let scope = Scope { aliases: parameters, ..Scope::default() };
         let bound = self
             .nested_text(call.name.span, |binder| binder.inside_macro(found, |binder| binder.subquery(query, &scope)));
@@ -233,9 +259,6 @@ impl Binder {
         let known = self.environment.table_function_names();
         match crate::expr::nearest(name, known.iter().map(String::as_str)) {
             Some(near) => error.with_hint(format!("did you mean {near}?")),
-            None if self.environment.functions().kind(name).is_some() => {
-                error.with_hint(format!("{name} is a function of values: SELECT {name}(...)"))
-            }
             None => error,
         }
     }

@@ -64,9 +64,11 @@ impl Compiler<'_> {
         let body = inner.compile(body)?;
         let logical = arrow_type(body_type)?;
         if form == LambdaForm::Reduce {
-            let (has_position, has_initial) = (parameters.len() > 2, !initial.is_empty());
-            let work = Arc::clone(self.context.work());
-            let kernel = ReduceCall { body, value_type: logical, has_position, has_initial, work };
+            let parameter = *parameters.get(1).ok_or_else(unsupported)?;
+            let element = Expr::new(ExprKind::Column(parameter), element.clone(), true);
+            let first = if initial.is_empty() { Some(self.first_value(element, &expr.ty)?) } else { None };
+            let (has_position, work) = (parameters.len() > 2, Arc::clone(self.context.work()));
+            let kernel = ReduceCall { body, value_type: logical, has_position, first, work };
             return Ok(Expression::strict(kernel, arguments, column_type(&expr.ty, true)?));
         }
         let output = column_type(&expr.ty, arguments[0].output().nullable)?;
@@ -79,6 +81,13 @@ impl Compiler<'_> {
             work: Arc::clone(self.context.work()),
         };
         Ok(Expression::strict(kernel, arguments, output))
+    }
+
+    /// Compiles the cast of an element, which is a column, to the first value of a reduction.
+    fn first_value(&self, element: Expr, value: &SqlType) -> Result<Expression> {
+        let (columns, types) = (Vec::from_iter(element.as_column()), [column_type(&element.ty, true)?]);
+        let mut compiler = Compiler::new(Layout { columns: &columns, types: &types }, self.context);
+        compiler.compile(&element.cast_to(value))
     }
 }
 

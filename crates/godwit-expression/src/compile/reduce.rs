@@ -25,8 +25,8 @@ pub(super) struct ReduceCall {
     pub body: Expression,
     pub value_type: DataType,
     pub has_position: bool,
-    /// True if the second argument is the initial value of each list.
-    pub has_initial: bool,
+    /// The first value, over the first element; `None` if the second argument is the initial value of each list.
+    pub first: Option<Expression>,
     pub work: Arc<dyn Work>,
 }
 
@@ -50,7 +50,7 @@ impl Kernel for ReduceCall {
         let mut room = Room::new(rows, &*self.work);
         let elements = Elements::of(&arguments[0], rows, &mut room)?;
         let mut open = self.begin(&elements, arguments, rows)?;
-        let captured = &arguments[if self.has_initial { 2 } else { 1 }..];
+        let captured = &arguments[if self.first.is_some() { 1 } else { 2 }..];
         // NULL lists have the value of the first array.
         let none = arrow_array::new_null_array(&self.value_type, 1);
         let mut finished = Finished { arrays: vec![none], places: vec![(0, 0); rows] };
@@ -75,7 +75,7 @@ impl Kernel for ReduceCall {
     }
 
     fn can_fail(&self) -> bool {
-        !self.has_initial || self.body.can_fail()
+        self.first.is_some() || self.body.can_fail()
     }
 
     fn is_volatile(&self) -> bool {
@@ -93,17 +93,17 @@ impl ReduceCall {
             rows.push(row);
             left.push(start..end);
         }
-        if self.has_initial {
+        let Some(first) = &self.first else {
             let values = arguments[1].take(&rows);
             return Ok(Open { rows, left, values });
-        }
+        };
         let firsts: Vec<usize> = left.iter_mut().filter_map(Iterator::next).collect();
         if firsts.len() < rows.len() {
             let error = Error::user("list_reduce of an empty list without an initial value");
             let error = error.with_code(SqlState::INVALID_PARAMETER_VALUE);
             return Err(error.with_hint("give one behind the lambda: list_reduce(l, (a, x) -> a + x, 0)"));
         }
-        let values = elements.values_at(&firsts)?;
+        let values = first.evaluate(&Chunk::new(vec![elements.values_at(&firsts)?], firsts.len()))?;
         Ok(Open { rows, left, values })
     }
 

@@ -19,6 +19,7 @@ mod build;
 pub(crate) mod call;
 mod element;
 mod elements;
+mod equal_bins;
 mod fill;
 pub(crate) mod keys;
 pub(crate) mod lists;
@@ -59,6 +60,7 @@ pub(crate) fn functions() -> Vec<Function> {
         vectors::functions(),
         aggregates::functions(),
         bins::functions(),
+        equal_bins::functions(),
         bits::functions(),
         series::functions(),
         text::functions(),

@@ -7,6 +7,7 @@ mod digits;
 mod distance;
 mod format;
 mod graphemes;
+mod joined_path;
 mod languages;
 mod length;
 mod nested;
@@ -44,6 +45,7 @@ pub(crate) fn functions() -> Vec<Function> {
         languages::functions(),
         digits::functions(),
         format::functions(),
+        joined_path::functions(),
         path::functions(),
     ];
     subjects.into_iter().flatten().collect()

@@ -9,7 +9,7 @@ use godwit_types::{Interval, IntervalUnit, SqlType, TimeTz as ZonedTime, TimeZon
 use super::moment::{
     MICROS_PER_HOUR, MICROS_PER_MINUTE, Moment, both, day_of, in_range, interval_result, invalid, time_function,
 };
-use crate::function::{Form, Function};
+use crate::function::Function;
 use crate::rows::{Date, Intervals, Text, Time, TimeTz, Timestamp, TimestampTz, scalar};
 
 pub(super) fn functions() -> Vec<Function> {
@@ -251,26 +251,6 @@ fn counts() -> Vec<Function> {
     ]
 }
 
-/// Makes an interval from those of its parts that are given.
-fn interval(
-    years: i64,
-    months: i64,
-    weeks: i64,
-    days: i64,
-    hours: i64,
-    minutes: i64,
-    seconds: f64,
-) -> Option<Interval> {
-    let seconds_micros = (seconds * 1e6).round();
-    let micros = (seconds_micros.abs() < i64::MAX as f64).then_some(seconds_micros as i64)?;
-    let of_clock = hours.checked_mul(MICROS_PER_HOUR)?.checked_add(minutes.checked_mul(MICROS_PER_MINUTE)?)?;
-    Some(Interval {
-        months: i32::try_from(years.checked_mul(12)?.checked_add(months)?).ok()?,
-        days: i32::try_from(weeks.checked_mul(7)?.checked_add(days)?).ok()?,
-        micros: of_clock.checked_add(micros)?,
-    })
-}
-
 fn intervals() -> Vec<Function> {
     let justify =
         |names, description, example: (&'static str, &'static str), justify: fn(Interval) -> Option<Interval>| {
@@ -278,18 +258,6 @@ fn intervals() -> Vec<Function> {
             time_function(names, description).example(example.0, example.1).form(form)
         };
     vec![
-        time_function(&["make_interval"], "An interval of years, months, weeks, days, hours, minutes and seconds")
-            .example("make_interval(1, 2, 0, 3, 4, 5, 6.5)", "1 year 2 months 3 days 04:05:06.5")
-            .form(scalar::<(), Intervals, _>(|()| interval_result(Some(Interval::default()))))
-            .form(interval_of::<(i64,)>(|(y,)| interval(y, 0, 0, 0, 0, 0, 0.0)))
-            .form(interval_of::<(i64, i64)>(|(y, m)| interval(y, m, 0, 0, 0, 0, 0.0)))
-            .form(interval_of::<(i64, i64, i64)>(|(y, m, w)| interval(y, m, w, 0, 0, 0, 0.0)))
-            .form(interval_of::<(i64, i64, i64, i64)>(|(y, m, w, d)| interval(y, m, w, d, 0, 0, 0.0)))
-            .form(interval_of::<(i64, i64, i64, i64, i64)>(|(y, m, w, d, h)| interval(y, m, w, d, h, 0, 0.0)))
-            .form(interval_of::<(i64, i64, i64, i64, i64, i64)>(|(y, m, w, d, h, mi)| interval(y, m, w, d, h, mi, 0.0)))
-            .form(interval_of::<(i64, i64, i64, i64, i64, i64, f64)>(|(y, m, w, d, h, mi, s)| {
-                interval(y, m, w, d, h, mi, s)
-            })),
         justify(
             &["justify_days"],
             "The interval with 30 days as a month",
@@ -309,12 +277,6 @@ fn intervals() -> Vec<Function> {
             Interval::justify,
         ),
     ]
-}
-
-fn interval_of<A: crate::rows::Arguments>(
-    compute: impl for<'a> Fn(A::Items<'a>) -> Option<Interval> + Send + Sync + 'static,
-) -> Form {
-    scalar::<A, Intervals, _>(move |items| interval_result(compute(items)))
 }
 
 #[cfg(test)]
@@ -382,9 +344,6 @@ mod tests {
             ("to_seconds", &["-90"], "-00:01:30"),
             ("to_seconds", &["1.5"], "00:00:01.5"),
             ("to_milliseconds", &["1.5"], "00:00:00.0015"),
-            ("make_interval", &[], "00:00:00"),
-            ("make_interval", &["1", "2"], "1 year 2 months"),
-            ("make_interval", &["0", "0", "1", "1", "-1", "0", "0.5"], "8 days -00:59:59.5"),
             ("justify_days", &["INTERVAL '35 days'"], "1 month 5 days"),
             ("justify_hours", &["INTERVAL '-27 hours'"], "-1 days -03:00:00"),
             ("normalized_interval", &["INTERVAL '30 days'"], "1 month"),
@@ -395,7 +354,6 @@ mod tests {
             ("to_years", &["9223372036854775807"][..]),
             ("to_hours", &["9223372036854775807"]),
             ("to_seconds", &["1e300"]),
-            ("make_interval", &["9223372036854775807"]),
         ] {
             assert!(error_of(name, arguments).contains("out of range"), "{name}");
         }

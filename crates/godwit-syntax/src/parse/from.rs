@@ -4,8 +4,8 @@ use godwit_common::{Result, Span};
 
 use super::Parser;
 use crate::ast::{
-    AliasColumn, Join, JoinConstraint, JoinKind, Query, Sample, SampleUnit, TableAlias, TableFactor, TableFactorKind,
-    TableWithJoins,
+    AliasColumn, Call, Join, JoinConstraint, JoinKind, Query, Sample, SampleUnit, TableAlias, TableFactor,
+    TableFactorKind, TableWithJoins,
 };
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
@@ -184,17 +184,30 @@ impl Parser<'_> {
         if self.is(K::Values) && self.symbol_at(1) == Some(Symbol::LeftParen) {
             return Ok(TableFactorKind::Subquery { lateral, query: Box::new(self.query()?) });
         }
-        self.eat(K::Only);
-        let is_function =
-            self.symbol_at(1) == Some(Symbol::LeftParen) && self.keyword().is_some_and(K::is_function_name);
-        let first = if is_function { self.label()? } else { self.name_of("a table")? };
-        let name = self.qualified(first)?;
-        if !self.is_symbol(Symbol::LeftParen) {
-            return Ok(TableFactorKind::Table(name));
-        }
-        let call = Box::new(self.call(name, Vec::new())?);
+        let call = match self.special_table()? {
+            Some(call) => call,
+            None => {
+                self.eat(K::Only);
+                let is_function =
+                    self.symbol_at(1) == Some(Symbol::LeftParen) && self.keyword().is_some_and(K::is_function_name);
+                let first = if is_function { self.label()? } else { self.name_of("a table")? };
+                let name = self.qualified(first)?;
+                if !self.is_symbol(Symbol::LeftParen) {
+                    return Ok(TableFactorKind::Table(name));
+                }
+                self.call(name, Vec::new())?
+            }
+        };
         let with_ordinality = self.eat_all(&[K::With, K::Ordinality]);
-        Ok(TableFactorKind::Function { call, lateral, with_ordinality })
+        Ok(TableFactorKind::Function { call: Box::new(call), lateral, with_ordinality })
+    }
+
+    /// Parses a function with special syntax: `CURRENT_DATE`, `EXTRACT(YEAR FROM d)`.
+    fn special_table(&mut self) -> Result<Option<Call>> {
+        match (self.keyword(), self.symbol_at(1)) {
+            (None, _) | (_, Some(Symbol::Dot)) => Ok(None),
+            (Some(keyword), next) => self.special_call(keyword, next == Some(Symbol::LeftParen)),
+        }
     }
 
     /// `(query)` or `(a JOIN b)`.

@@ -14,6 +14,7 @@
 //! | BLOB | `\x00ff` | text with `\xFF` within |
 //! | nested | `[1, NULL]`, `{'a': 1}`, `{k=v}` | quotes around any part |
 
+mod arrays;
 mod bytes;
 mod digits;
 pub(crate) mod intervals;

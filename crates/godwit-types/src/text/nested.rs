@@ -3,7 +3,8 @@
 //!
 //! A part is written as its type writes it. Ambiguous text is quoted: if it is empty, contains brackets, commas, quotes
 //! or the like, or reads NULL. In quotes, a backslash escapes the character after it. The reader accepts quotes of both
-//! kinds around any part; outside of quotes, blanks around a part are ignored.
+//! kinds around any part; outside of quotes, blanks around a part are ignored. It also takes lists as PostgreSQL writes
+//! them: a list's text that begins with a brace ([`super::arrays`]).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result, SqlState};
 
+use super::arrays::{elements, is_array};
 use super::{not_a, parse_value, quoted, write_value};
 use crate::{SqlType, StructField, Value};
 
@@ -19,9 +21,14 @@ pub(super) fn parse(text: &str, ty: &SqlType) -> Result<Value> {
     let inside = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
     match ty {
         SqlType::List(element) | SqlType::Array(element, _) => {
-            let inner = inside('[', ']').or_else(|| inside('{', '}')).ok_or_else(not)?;
-            let parts = split(inner).ok_or_else(not)?;
-            let values: Vec<Value> = parts.iter().map(|part| parse_part(part, element)).collect::<Result<_>>()?;
+            let values: Result<Vec<Value>> = if is_array(text) {
+                let elements = elements(text).ok_or_else(not)?.into_iter();
+                elements.map(|part| part.map_or(Ok(Value::Null), |part| parse_value(&part, element))).collect()
+            } else {
+                let parts = split(inside('[', ']').ok_or_else(not)?).ok_or_else(not)?;
+                parts.iter().map(|part| parse_part(part, element)).collect()
+            };
+            let values = values?;
             match ty {
                 SqlType::Array(_, length) if values.len() != *length as usize => Err(wrong_length(values.len(), ty)),
                 _ => Ok(Value::List(values.into())),
@@ -133,7 +140,7 @@ impl<'t> Outline<'t> {
 }
 
 /// Returns the position of the quote that closes the one at `start`.
-fn end_of_quotes(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn end_of_quotes(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     while *bytes.get(at)? != bytes[start] {
         at += if bytes[at] == b'\\' { 2 } else { 1 };
@@ -176,12 +183,16 @@ fn unquoted(part: &str) -> Cow<'_, str> {
     if !is_quoted {
         return part.into();
     }
-    let inner = &part[1..part.len() - 1];
-    if !inner.contains('\\') {
-        return inner.into();
+    unescaped(&part[1..part.len() - 1])
+}
+
+/// Removes the backslash before each character that one escapes.
+pub(super) fn unescaped(escaped: &str) -> Cow<'_, str> {
+    if !escaped.contains('\\') {
+        return escaped.into();
     }
-    let mut text = String::with_capacity(inner.len());
-    let mut characters = inner.chars();
+    let mut text = String::with_capacity(escaped.len());
+    let mut characters = escaped.chars();
     while let Some(character) = characters.next() {
         text.extend(if character == '\\' { characters.next() } else { Some(character) });
     }

@@ -448,7 +448,7 @@ fn nested_values() {
     );
     check(&T::list_of(T::Integer), &[("[1, 2, NULL]", "[1, 2, NULL]"), (" [ '1' ] ", "[1]")]);
     check(&T::list_of(texts.clone()), &[("[[a], [], NULL, ['x, y']]", "[[a], [], NULL, ['x, y']]")]);
-    check(&T::Array(T::Integer.into(), 2), &[("[1, 2]", "[1, 2]")]);
+    check(&T::Array(T::Integer.into(), 2), &[("[1, 2]", "[1, 2]"), ("{1,2}", "[1, 2]")]);
     let pair = T::struct_of([("a", T::Integer), ("b", T::Varchar)]);
     check(
         &pair,
@@ -466,6 +466,46 @@ fn nested_values() {
     refuse(&pair, &["{'c': 1}", "{1}", "(1)", "(1, 2, 3)", "{'a': x}", "[1]"]);
     refuse(&T::Map((T::Varchar, T::Integer).into()), &["{k}", "{k=1, k=2}", "{NULL=1}", "{k:1}"]);
     refuse(&T::Array(T::Integer.into(), 2), &["[1]", "[1, 2, 3]"]);
+}
+
+#[test]
+fn arrays_as_postgresql_writes_them() {
+    let texts = T::list_of(T::Varchar);
+    check(
+        &texts,
+        &[
+            ("{}", "[]"),
+            (" { } ", "[]"),
+            ("{a, b c ,NULL}", "[a, b c, NULL]"),
+            (r#"{"a,b","say \"it\"","NULL",""," c "}"#, r#"['a,b', 'say "it"', 'NULL', '', ' c ']"#),
+            (r"{a\,b,c\ ,\\,n\ull}", r"['a,b', 'c ', '\\', 'null']"),
+            ("{it's,'a',[x,(y}", r"['it\'s', '\'a\'', '[x', '(y']"),
+            ("{ä\u{a0}, \\ö}", "['ä\u{a0}', ö]"),
+        ],
+    );
+    check(&T::list_of(T::Integer), &[("{1,2,null}", "[1, 2, NULL]"), (r#"{ "1" , 2 }"#, "[1, 2]")]);
+    check(
+        &T::list_of(texts.clone()),
+        &[
+            (r#"{{a,"}"},{},NULL}"#, "[[a, '}'], [], NULL]"),
+            ("[{a,b},[c]]", "[[a, b], [c]]"),
+            (r#"{[a],"{b}"}"#, "[[a], [b]]"),
+        ],
+    );
+    let pair = T::struct_of([("a", T::Integer), ("b", T::Varchar)]);
+    check(
+        &T::list_of(pair.clone()),
+        &[
+            (r#"{"(1,x)",NULL}"#, "[{'a': 1, 'b': x}, NULL]"),
+            ("{{'a': 1}, {'b': y}}", "[{'a': 1, 'b': NULL}, {'a': NULL, 'b': y}]"),
+        ],
+    );
+    refuse(
+        &texts,
+        &["{", "{a", "{a}b", "{a,}", "{,a}", "{,}", r#"{"a}"#, r#"{"a"b}"#, r#"{a"b"}"#, r"{a\", "{{a}", "{a}}"],
+    );
+    refuse(&T::list_of(T::Integer), &["{1,x}", "{{1}}", "{1 2}", "{'1'}"]);
+    refuse(&T::Array(T::Integer.into(), 2), &["{1}", "{1,2,3}"]);
 }
 
 #[test]
