@@ -90,6 +90,11 @@ impl Binder {
             SqlType::TimestampTz | SqlType::TimeTz => {
                 self.environment.time_zone().cast(&Value::text(text), &SqlType::Varchar, ty)
             }
+            SqlType::List(_) => parse_value(text, ty).or_else(|error| {
+                // A list as PostgreSQL writes it.
+                let inside = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+                inside.and_then(|inside| parse_value(&format!("[{inside}]"), ty).ok()).ok_or(error)
+            }),
             _ => parse_value(text, ty),
         }
     }

@@ -1,5 +1,4 @@
-//! Lists, structs and maps as text: `[1, NULL]`, `{'a': 1, 'b': x}`, `{k=v}`; a list also as `{1, NULL}`, a struct as
-//! `(1, x)`, as in PostgreSQL.
+//! Lists, structs and maps as text: `[1, NULL]`, `{'a': 1, 'b': x}`, `{k=v}`; a struct also as `(1, x)`.
 //!
 //! A part is written as its type writes it. Ambiguous text is quoted: if it is empty, contains brackets, commas, quotes
 //! or the like, or reads NULL. In quotes, a backslash escapes the character after it. The reader accepts quotes of both
@@ -19,8 +18,7 @@ pub(super) fn parse(text: &str, ty: &SqlType) -> Result<Value> {
     let inside = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
     match ty {
         SqlType::List(element) | SqlType::Array(element, _) => {
-            let inner = inside('[', ']').or_else(|| inside('{', '}')).ok_or_else(not)?;
-            let parts = split(inner).ok_or_else(not)?;
+            let parts = split(inside('[', ']').ok_or_else(not)?).ok_or_else(not)?;
             let values: Vec<Value> = parts.iter().map(|part| parse_part(part, element)).collect::<Result<_>>()?;
             match ty {
                 SqlType::Array(_, length) if values.len() != *length as usize => Err(wrong_length(values.len(), ty)),
