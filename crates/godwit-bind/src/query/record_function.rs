@@ -48,15 +48,19 @@ impl Binder {
         let Ok([document]) = <[Expr; 1]>::try_from(self.arguments(call, outer)?) else {
             return refused(format!("{name} takes one argument, not {}", call.args.len()));
         };
-        let document = self.coerce(document, &SqlType::Json, CastContext::Explicit)?;
-        let (node, object) = self.objects(document, makes_one_record(&name))?;
-        let own = alias.name.text.clone();
-        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        let mut types = Vec::new();
         for column in &alias.columns {
             let Some(written) = &column.data_type else {
                 return refused(format!("the column {} needs a type", column.name.text));
             };
-            let value = self.value_of_key(&object, &column.name, &self.data_type(written)?)?;
+            types.push(self.data_type(written)?);
+        }
+        let document = self.coerce(document, &SqlType::Json, CastContext::Explicit)?;
+        let (node, object) = self.objects(document, makes_one_record(&name))?;
+        let own = alias.name.text.clone();
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for (column, ty) in alias.columns.iter().zip(types) {
+            let value = self.value_of_key(&object, &column.name, &ty)?;
             let id = self.add_column_of(&column.name.text, &value);
             columns.push(visible(column.name.text.clone(), id, &own));
             values.push((id, value));

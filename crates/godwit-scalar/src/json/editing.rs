@@ -16,11 +16,57 @@ use crate::list::call::{Call, strict};
 use crate::rows::{Argument, Json, Text, Writer, text};
 
 pub(super) fn functions() -> Vec<Function> {
-    let json = |names, description| function(Category::Json, names, description);
-    let [set_json, set_text] = [Source::Json, Source::Text].map(|source| with_value(source, false, set));
-    let [choice_json, choice_text] = [Source::Json, Source::Text].map(|source| with_value(source, true, set));
-    let [before_json, before_text] = [Source::Json, Source::Text].map(|source| with_value(source, false, insert));
-    let [after_json, after_text] = [Source::Json, Source::Text].map(|source| with_value(source, true, insert));
+    [adding(), deleting()].into_iter().flatten().collect()
+}
+
+fn json(names: &'static [&'static str], description: &'static str) -> Function {
+    function(Category::Json, names, description)
+}
+
+fn adding() -> Vec<Function> {
+    let of_value =
+        |edit: MakeEdit, has_choice| [Source::Json, Source::Text].map(|source| with_value(source, has_choice, edit));
+    let ([set_json, set_text], [chosen_json, chosen_text]) = (of_value(set, false), of_value(set, true));
+    let ([before_json, before_text], [after_json, after_text]) = (of_value(insert, false), of_value(insert, true));
+    let [both_json, both_text] = of_documents(2, |source| {
+        text::<(Text, Text), Json, _>(move |(left, right), out| {
+            let mut pace = out.pace();
+            write_concat(source.node(left, &mut pace)?, source.node(right, &mut pace)?, out)
+        })
+    });
+    vec![
+        json(
+            &["jsonb_set"],
+            "The value with another one at the path; the last argument, TRUE without it, says whether that is added where it is missing",
+        )
+        .example("jsonb_set('{\"a\": [1, 2]}', ['a', '0'], '\"x\"')", "{\"a\":[\"x\",2]}")
+        .example("jsonb_set('{\"a\": 1}', '{b}', '2', false)", "{\"a\":1}")
+        .form(set_json)
+        .form(set_text)
+        .form(chosen_json)
+        .form(chosen_text),
+        json(
+            &["jsonb_insert"],
+            "The value with another one before the element at the path, or after it if the last argument says so, or as a new member",
+        )
+        .example("jsonb_insert('{\"a\": [1, 2]}', ['a', '1'], '7')", "{\"a\":[1,7,2]}")
+        .example("jsonb_insert('[1, 2]', '{-1}', '7', true)", "[1,2,7]")
+        .form(before_json)
+        .form(before_text)
+        .form(after_json)
+        .form(after_text),
+        json(
+            &["jsonb_concat"],
+            "The members of both objects, the second's where both have a key; of other values, an array of all elements",
+        )
+        .example("jsonb_concat('{\"a\": 1, \"b\": 2}', '{\"b\": 3}')", "{\"a\":1,\"b\":3}")
+        .example("'[1]'::JSON || '{\"a\": 2}'::JSON", "[1,{\"a\":2}]")
+        .form(both_json)
+        .form(both_text),
+    ]
+}
+
+fn deleting() -> Vec<Function> {
     let [key_json, key_text] = of_documents(1, |source| {
         text::<(Text, Text), Json, _>(move |(text, key), out| {
             let node = container(source.node(text, &mut out.pace())?, "delete from")?;
@@ -39,33 +85,7 @@ pub(super) fn functions() -> Vec<Function> {
     });
     let [keys_json, keys_text] = of_documents(1, without_keys);
     let [path_json, path_text] = of_documents(1, without_path);
-    let [both_json, both_text] = of_documents(2, |source| {
-        text::<(Text, Text), Json, _>(move |(left, right), out| {
-            let mut pace = out.pace();
-            write_concat(source.node(left, &mut pace)?, source.node(right, &mut pace)?, out)
-        })
-    });
     vec![
-        json(
-            &["jsonb_set"],
-            "The value with another one at the path; the last argument, TRUE without it, says whether that is added where it is missing",
-        )
-        .example("jsonb_set('{\"a\": [1, 2]}', ['a', '0'], '\"x\"')", "{\"a\":[\"x\",2]}")
-        .example("jsonb_set('{\"a\": 1}', '{b}', '2', false)", "{\"a\":1}")
-        .form(set_json)
-        .form(set_text)
-        .form(choice_json)
-        .form(choice_text),
-        json(
-            &["jsonb_insert"],
-            "The value with another one before the element at the path, or after it if the last argument says so, or as a new member",
-        )
-        .example("jsonb_insert('{\"a\": [1, 2]}', ['a', '1'], '7')", "{\"a\":[1,7,2]}")
-        .example("jsonb_insert('[1, 2]', '{-1}', '7', true)", "[1,2,7]")
-        .form(before_json)
-        .form(before_text)
-        .form(after_json)
-        .form(after_text),
         json(
             &["jsonb_delete"],
             "The object without the key, or the array without the string; without several, or without the element at a place: the operator -",
@@ -82,14 +102,6 @@ pub(super) fn functions() -> Vec<Function> {
             .example("jsonb_delete_path('{\"a\": [1, 2]}', ['a', '0'])", "{\"a\":[2]}")
             .form(path_json)
             .form(path_text),
-        json(
-            &["jsonb_concat"],
-            "The members of both objects, the second's where both have a key; of other values, an array of all elements",
-        )
-        .example("jsonb_concat('{\"a\": 1, \"b\": 2}', '{\"b\": 3}')", "{\"a\":1,\"b\":3}")
-        .example("'[1]'::JSON || '{\"a\": 2}'::JSON", "[1,{\"a\":2}]")
-        .form(both_json)
-        .form(both_text),
     ]
 }
 
@@ -110,7 +122,9 @@ impl<'t> Edit<'t> {
     }
 }
 
-/// `adds` unless said otherwise.
+/// Makes an edit of a value and a choice, which may be left out.
+type MakeEdit = fn(Node<'_>, Option<bool>) -> Edit<'_>;
+
 fn set(value: Node<'_>, choice: Option<bool>) -> Edit<'_> {
     Edit::Set { value, adds: choice.unwrap_or(true) }
 }
@@ -120,7 +134,7 @@ fn insert(value: Node<'_>, choice: Option<bool>) -> Edit<'_> {
 }
 
 /// Returns the form for a document, a path, a value, and a choice.
-fn with_value(source: Source, has_choice: bool, edit: fn(Node<'_>, Option<bool>) -> Edit<'_>) -> Form {
+fn with_value(source: Source, has_choice: bool, edit: MakeEdit) -> Form {
     let document = match source {
         Source::Json => SqlType::Json,
         Source::Text => SqlType::Varchar,

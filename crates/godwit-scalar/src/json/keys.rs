@@ -199,7 +199,7 @@ mod tests {
         };
         let pair = |json: &str, text: &str| (json.to_owned(), text.to_owned());
         assert_eq!(at("[a, b, 0]"), pair("\"x\"", "x"));
-        assert_eq!(at("{a, b, -1, 0}"), pair("7", "7"));
+        assert_eq!(at("[a, b, -1, 0]"), pair("7", "7"));
         assert_eq!(at("[a, b, 1]"), pair("null", "NULL"));
         assert_eq!(at("[a, b, x]"), pair("NULL", "NULL"));
         assert_eq!(at("[a, c]"), pair("NULL", "NULL"));

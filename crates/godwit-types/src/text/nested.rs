@@ -1,5 +1,4 @@
-//! Lists, structs and maps as text: `[1, NULL]`, `{'a': 1, 'b': x}`, `{k=v}`; a list also as `{1, NULL}`, a struct as
-//! `(1, x)`, as in PostgreSQL.
+//! Lists, structs and maps as text: `[1, NULL]`, `{'a': 1, 'b': x}`, `{k=v}`; a struct also as `(1, x)`.
 //!
 //! A part is written as its type writes it. Ambiguous text is quoted: if it is empty, contains brackets, commas, quotes
 //! or the like, or reads NULL. In quotes, a backslash escapes the character after it. The reader accepts quotes of both

@@ -157,7 +157,7 @@ fn records_have_columns_with_types() {
         ("jsonb_to_record('{}') AS t", "jsonb_to_record needs the names and types of its columns"),
         ("json_to_recordset('[]') AS t(a INT, b)", "the column b needs a type"),
         ("json_to_recordset('[]', 1) AS t(a INT)", "json_to_recordset takes one argument, not 2"),
-        ("json_to_recordset('x') AS t(a INT)", "'x' is not JSON"),
+        ("json_to_recordset('x') AS t(a INT)", "'x' is not a JSON"),
         (
             "json_to_recordset('[]') WITH ORDINALITY AS (a INT)",
             "json_to_recordset has only the columns that are named, no ORDINALITY",
