@@ -14,9 +14,7 @@ use godwit_types::{SqlType, Value};
 use crate::environment::{StatementNames, mentions_row_ids, table_functions};
 use crate::parse::parse_script;
 use crate::queries::query_of_call;
-use crate::session::{
-    attach_plan, begin_transaction, export_plan, load_extension, pragma_query, pragma_setting, reset_setting,
-};
+use crate::session::{attach_plan, begin_transaction, load_extension, pragma_query, pragma_setting, reset_setting};
 use crate::statement_files::StatementFiles;
 use crate::{
     Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement,
@@ -245,7 +243,7 @@ impl Planner {
             Tree::Explain(explain) => self.explain(explain),
             Tree::Trace(trace) => self.trace(trace),
             Tree::Copy(copy) => self.copy(copy),
-            Tree::ExportDatabase(export) => export_plan(export),
+            Tree::ExportDatabase(export) => self.export_plan(export),
             Tree::ImportDatabase(import) => Ok(Statement::Import { folder: import.folder.to_string() }),
             Tree::Truncate(truncate) => self.truncate(truncate),
             Tree::CreateTable(table) => self.create_table(table),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_bind::Environment;
-use godwit_catalog::CopyOption;
+use godwit_catalog::{CopyOption, OptionValue};
 use godwit_common::{Error, Result, Span, SqlState, with_stack};
 use godwit_io::at_once;
 use godwit_optimize::{OptimizerSettings, Passes, optimize};
@@ -15,7 +15,7 @@ use godwit_syntax::ast::{
 use godwit_types::{SqlType, Value};
 
 use crate::environment::{Reader, StatementNames};
-use crate::session::copy_options;
+use crate::session::option_value;
 use crate::{Definition, ExplainOptions, Interrupt, JoinOrder, Planner, QueryStatement, Statement, WriteStatement};
 
 /// The standard streams as files.
@@ -118,9 +118,31 @@ impl Planner {
         }
     }
 
+    /// Returns the options of COPY and EXPORT: words, or constant expressions.
+    fn copy_options(&self, options: &[ast::StatementOption]) -> Result<Vec<CopyOption>> {
+        let option = |option: &ast::StatementOption| {
+            let name = option.name.text.to_lowercase();
+            let computed = |value: &Expr| {
+                let (constant, ty) = self.binder(&self.statement_names()).constant_value(value)?;
+                OptionValue::of(&name, &constant, &ty).map_err(|error| error.at_span(value.span))
+            };
+            let value = match &option.value {
+                None => OptionValue::Absent,
+                Some(value) => option_value(value).map_or_else(|| computed(value), Ok)?,
+            };
+            Ok(CopyOption { name, value })
+        };
+        options.iter().map(option).collect()
+    }
+
+    pub(crate) fn export_plan(&self, export: &ast::ExportDatabase) -> Result<Statement> {
+        let options = self.copy_options(&export.options)?;
+        Ok(Statement::Query(QueryStatement::Export { folder: export.folder.to_string(), options }))
+    }
+
     /// Plans COPY, in either direction.
     pub(crate) fn copy(&self, copy: &ast::Copy) -> Result<Statement> {
-        let mut options = copy_options(&copy.options)?;
+        let mut options = self.copy_options(&copy.options)?;
         let path = match (&copy.path, copy.direction) {
             (CopyPath::File(path, _), _) => path.to_string(),
             (CopyPath::Computed(path), _) => self.computed_path(path)?,

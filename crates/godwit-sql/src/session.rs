@@ -1,12 +1,10 @@
 //! Statements about the session and its transactions, without rows or definitions.
 
 use godwit_common::{Error, Result, Span};
-use godwit_syntax::ast::{
-    self, DescribeTarget, Expr, ExprKind, Literal, PragmaValue, Show, StatementOption, TransactionMode,
-};
+use godwit_syntax::ast::{self, DescribeTarget, Expr, ExprKind, Literal, PragmaValue, Show, TransactionMode};
 
 use godwit_catalog::names::{WrittenName, plain, quoted_text};
-use godwit_catalog::{CatalogEntry, CopyOption, OptionValue};
+use godwit_catalog::{CatalogEntry, OptionValue};
 
 use crate::session_values::reset_variable;
 use crate::{
@@ -186,11 +184,6 @@ pub(crate) fn attach_plan(attach: &ast::Attach) -> Result<Statement> {
     }))
 }
 
-pub(crate) fn export_plan(export: &ast::ExportDatabase) -> Result<Statement> {
-    let options = copy_options(&export.options)?;
-    Ok(Statement::Query(QueryStatement::Export { folder: export.folder.to_string(), options }))
-}
-
 pub(crate) fn begin_transaction(begin: &ast::Begin) -> Result<Statement> {
     let mut is_read_only = false;
     for (mode, span) in &begin.modes {
@@ -215,23 +208,9 @@ pub(crate) fn reset_setting(reset: &ast::Reset) -> Result<Statement> {
     session(SessionStatement::Reset { name: reset.name.as_ref().map(|name| name.to_string().to_lowercase()) })
 }
 
-/// Returns the options of COPY and EXPORT.
-pub(crate) fn copy_options(options: &[StatementOption]) -> Result<Vec<CopyOption>> {
-    let option = |option: &StatementOption| {
-        let value = match &option.value {
-            None => OptionValue::Absent,
-            Some(value) => option_value(value).ok_or_else(|| {
-                Error::user(format!("the option {} has a value that isn't one", option.name.text)).at_span(value.span)
-            })?,
-        };
-        Ok(CopyOption { name: option.name.text.to_lowercase(), value })
-    };
-    options.iter().map(option).collect()
-}
-
 /// Returns the value of an option: a word, several in parentheses or brackets, or words by name in braces; `*` stands
-/// for all.
-fn option_value(value: &Expr) -> Option<OptionValue> {
+/// for all. `None` for expressions.
+pub(crate) fn option_value(value: &Expr) -> Option<OptionValue> {
     let all = |values: &[Expr]| values.iter().map(option_text).collect::<Option<Vec<_>>>().map(OptionValue::List);
     match &value.kind {
         ExprKind::Row { items, .. } | ExprKind::List(items) => all(items),

@@ -5,6 +5,7 @@ use godwit_plan::{Arithmetic, Expr, ExprKind};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, Value, cast_value};
 
+use super::constant_conditions::truth;
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::Scope;
@@ -91,7 +92,10 @@ impl Binder {
             | ExprKind::Parameter(_)
             | ExprKind::Subquery(_)
             | ExprKind::Lambda(..) => None,
-            _ if expr.is_constant() => self.environment.functions().evaluate(&expr),
+            _ if expr.is_constant() => {
+                let truth = || truth(&expr).map(|truth| Ok(truth.map_or(Value::Null, Value::Boolean)));
+                self.environment.functions().evaluate(&expr).or_else(truth)
+            }
             _ => None,
         };
         match value.transpose()? {

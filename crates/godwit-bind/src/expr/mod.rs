@@ -12,6 +12,7 @@
 //! sharing.rs     values that are used more than once     unnest.rs         lists as rows, structs as columns
 //! near.rs        names that were probably meant           collation.rs      COLLATE: how texts are compared
 //! fill.rs        the window function of that name          macro_clauses.rs  FILTER, OVER and others of a macro's call
+//! constant_conditions.rs  conditions over constants
 //! ```
 //!
 //! Quoted text, NULL and parameters have the type [`SqlType::Unknown`](godwit_types::SqlType::Unknown) until their
@@ -22,6 +23,7 @@ mod aggregates;
 mod calls;
 mod coercion;
 mod collation;
+mod constant_conditions;
 mod constants;
 mod data_types;
 mod fill;
@@ -52,6 +54,7 @@ use godwit_syntax::ast::{self, ExprKind};
 
 pub(crate) use collation::Collation;
 pub use collation::collation_text;
+pub(crate) use constant_conditions::like;
 pub(crate) use godwit_types::Context as CastContext;
 pub(crate) use macro_clauses::MacroClauses;
 pub(crate) use macros::in_macro;

@@ -11,14 +11,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
-use godwit_plan::{Comparison as C, Expr, ExprKind as Part, Match};
+use godwit_plan::Expr;
 use godwit_syntax::ast::{self, ExprKind, Ident, LikeKind};
-use godwit_types::{SqlType, Value, compare_values};
+use godwit_types::{SqlType, Value};
 use regex::{Regex, RegexBuilder};
 
 use super::items::{for_each_part, is_meant};
 use crate::Binder;
 use crate::binder::{Clause, ExprContext};
+use crate::expr::like;
 use crate::scope::{Scope, VisibleColumn};
 
 impl Binder {
@@ -90,8 +91,8 @@ impl Binder {
             let error = Error::user(format!("the lambda of COLUMNS is a condition, this is {}", folded.ty));
             return Err(error.with_code(SqlState::DATATYPE_MISMATCH).at_span(condition.span));
         }
-        match truth(&folded) {
-            Some(truth) => Ok(truth == Some(true)),
+        match folded.as_literal() {
+            Some(truth) => Ok(*truth == Value::Boolean(true)),
             None => {
                 let error = Error::unsupported("this condition on the names of columns").at_span(condition.span);
                 Err(error.with_hint("there are comparisons, LIKE, IN, AND, OR, NOT, and functions of the name"))
@@ -150,11 +151,6 @@ impl Binder {
     }
 }
 
-/// Appends a character, escaped so that it stands for itself.
-fn push_literal(regex: &mut String, character: char) {
-    regex.push_str(&regex::escape(character.encode_utf8(&mut [0; 4])));
-}
-
 /// Returns the names that `* LIKE 'pattern'` matches, and whether matching columns are left out.
 pub(super) fn names_like(condition: &ast::Expr) -> Result<(Regex, bool)> {
     let ExprKind::Like { kind, pattern, escape, negated, .. } = &condition.kind else {
@@ -171,81 +167,6 @@ pub(super) fn names_like(condition: &ast::Expr) -> Result<(Regex, bool)> {
         error.with_code(SqlState::INVALID_REGULAR_EXPRESSION).at_span(pattern.span)
     })?;
     Ok((regex, *negated))
-}
-
-/// Translates a LIKE pattern to a regular expression; a backslash, or another character, escapes a wildcard.
-fn like(pattern: &str, escape: Option<char>, is_insensitive: bool) -> std::result::Result<Regex, regex::Error> {
-    let escape = escape.unwrap_or('\\');
-    let mut regex = String::from("^");
-    let mut characters = pattern.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            escaping if escaping == escape => {
-                characters.next().into_iter().for_each(|taken| push_literal(&mut regex, taken));
-            }
-            '%' => regex.push_str(".*"),
-            '_' => regex.push('.'),
-            other => push_literal(&mut regex, other),
-        }
-    }
-    regex.push('$');
-    RegexBuilder::new(&regex).case_insensitive(is_insensitive).dot_matches_new_line(true).build()
-}
-
-/// Evaluates AND or OR: `by` if any operand is `by`; otherwise its opposite if no operand is NULL.
-fn decided(operands: &[Option<bool>], by: bool) -> Option<bool> {
-    match operands.contains(&Some(by)) {
-        true => Some(by),
-        false => operands.iter().all(Option::is_some).then_some(!by),
-    }
-}
-
-/// Evaluates a condition over constants, `Some(None)` for NULL; `None` if it has other parts.
-fn truth(condition: &Expr) -> Option<Option<bool>> {
-    let all = |operands: &[Expr]| operands.iter().map(truth).collect::<Option<Vec<_>>>();
-    Some(match &condition.kind {
-        Part::Literal(Value::Boolean(truth)) => Some(*truth),
-        Part::Literal(Value::Null) => None,
-        Part::Not(operand) => truth(operand)?.map(|truth| !truth),
-        Part::IsNull(operand) => Some(operand.as_literal()?.is_null()),
-        Part::And(operands) => decided(&all(operands)?, false),
-        Part::Or(operands) => decided(&all(operands)?, true),
-        Part::Compare(comparison, left, right) => {
-            let (a, b) = (left.as_literal()?, right.as_literal()?);
-            if a.is_null() || b.is_null() {
-                return matches!(
-                    comparison,
-                    C::Equal | C::NotEqual | C::Less | C::LessOrEqual | C::Greater | C::GreaterOrEqual
-                )
-                .then_some(None);
-            }
-            let order = compare_values(a, b, &left.ty);
-            Some(match comparison {
-                C::Equal | C::NotDistinct => order.is_eq(),
-                C::NotEqual | C::Distinct => order.is_ne(),
-                C::Less => order.is_lt(),
-                C::LessOrEqual => order.is_le(),
-                C::Greater => order.is_gt(),
-                C::GreaterOrEqual => order.is_ge(),
-            })
-        }
-        Part::InList(value, values) => {
-            let wanted = value.as_literal()?;
-            let values = values.iter().map(Expr::as_literal).collect::<Option<Vec<_>>>()?;
-            let is_in = values.iter().any(|other| !other.is_null() && compare_values(wanted, other, &value.ty).is_eq());
-            let is_unknown = wanted.is_null() || !is_in && values.iter().any(|other| other.is_null());
-            (!is_unknown).then_some(is_in)
-        }
-        Part::Match { kind: kind @ (Match::Like | Match::ILike), input, pattern, escape } => {
-            match (input.as_literal()?, pattern.as_literal()?) {
-                (Value::Text(text), Value::Text(pattern)) => {
-                    Some(like(pattern, *escape, *kind == Match::ILike).ok()?.is_match(text))
-                }
-                _ => None,
-            }
-        }
-        _ => return None,
-    })
 }
 
 fn has_columns(expr: &ast::Expr) -> bool {

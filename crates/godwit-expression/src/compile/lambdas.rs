@@ -68,8 +68,13 @@ impl Compiler<'_> {
             let element = Expr::new(ExprKind::Column(parameter), element.clone(), true);
             let first = if initial.is_empty() { Some(self.first_value(element, &expr.ty)?) } else { None };
             let (has_position, work) = (parameters.len() > 2, Arc::clone(self.context.work()));
+            let output = column_type(&expr.ty, true)?;
+            // What one round gives is what the next one takes.
+            let alike = |value: &Expression| value.with_physical(output.physical);
+            arguments[1..first_captured].iter_mut().for_each(|initial| *initial = alike(initial));
+            let (body, first) = (alike(&body), first.as_ref().map(alike));
             let kernel = ReduceCall { body, value_type: logical, has_position, first, work };
-            return Ok(Expression::strict(kernel, arguments, column_type(&expr.ty, true)?));
+            return Ok(Expression::strict(kernel, arguments, output));
         }
         let output = column_type(&expr.ty, arguments[0].output().nullable)?;
         let kernel = LambdaCall {

@@ -27,7 +27,7 @@ fn write_joined(paths: &[Option<&[u8]>], out: &mut Writer<'_>) -> Result<Option<
             joined = next;
         } else {
             let [next, joined] = [next, joined].map(|path| String::from_utf8_lossy(&path.text).into_owned());
-            let error = Error::user(format!("{next} can't be joined to '{joined}': it isn't within it"));
+            let error = Error::user(format!("'{next}' can't be joined to '{joined}': it doesn't begin with that"));
             return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE));
         }
     }

@@ -64,6 +64,11 @@ fn other_spellings_of_queries() {
         ("FROM t", "SELECT * FROM t"),
         ("FROM t SELECT a WHERE b", "SELECT a FROM t WHERE b"),
         ("FROM t WHERE b LIMIT 1", "SELECT * FROM t WHERE b LIMIT 1"),
+        ("FROM current_date d, CURRENT_TIME", "SELECT * FROM current_date() AS d, current_time()"),
+        (
+            "FROM extract(YEAR FROM x) WITH ORDINALITY y, current_date.t",
+            "SELECT * FROM date_part('year', x) WITH ORDINALITY AS y, current_date.t",
+        ),
         ("SELECT x: a + 1, b c, d AS 'e' FROM u: t", "SELECT a + 1 AS x, b AS c, d AS \"e\" FROM t AS u"),
         ("SELECT a, b, FROM t,", "SELECT a, b FROM t"),
         ("((SELECT 1))", "((SELECT 1))"),
