@@ -51,6 +51,7 @@ VALUE = r"^(?!error)"
 ERROR = r"^error"
 NUMBER_TEXT = r"(?i)nan|inf|\de"
 
+EXACT_BINS = "`equi_width_bins` computes exact bounds, and no round ones of times"
 MORE_TYPES = "Functions take more types and numbers of arguments than the others"
 NO_CASTS = "no texts of numbers, no numbers of truth values, no JSON of structs"
 SIGNS = "`normalized_interval` keeps the signs of parts, and `strptime` reads weeks that other fields contradict"
@@ -176,6 +177,7 @@ KNOWN: list[Known] = [
     Known(NO_FIELD, "to_char"),
     Known(HOURS, "to_.*s", actual="hours of the interval"),
     Known(CUT_OFF, "quantile_cont|median|percentile_cont", call="t_timestamp|t_date|t_decimal"),
+    Known(EXACT_BINS, "equi_width_bins"),
     Known(ESTIMATED_COUNTS, "approx_count_distinct"),
     Known(INTERVAL_LISTS, "array_agg|avg|sum", call="DISTINCT.*t_interval", actual=ERROR),
     Known(INTERVALS, "median|quantile_cont|mode", call="t_interval"),
