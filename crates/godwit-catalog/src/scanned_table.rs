@@ -113,6 +113,11 @@ impl Relation for ScannedTable {
         self.table.sample.as_deref()
     }
 
+    fn is_same(&self, other: &dyn Relation) -> bool {
+        let other = other.as_any().downcast_ref::<Self>();
+        other.is_some_and(|other| Arc::ptr_eq(&self.table, &other.table))
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -174,11 +175,19 @@ fn the_files_of_an_open_database_are_no_targets() {
 
 const ENDLESS: &str = "COPY (SELECT i, 'text ' || i AS t FROM range(100000000000) r(i)) TO 'endless.csv'";
 
+/// Reads the rows of a first statement, `SELECT 'ready' AS x`: on a busy machine, a process may start late.
+fn wait_until_ready(child: &mut Child) {
+    let mut rows = [0; "x\nready\n".len()];
+    child.stdout.as_mut().unwrap().read_exact(&mut rows).unwrap();
+    assert_eq!(text(&rows), "x\nready\n");
+}
+
 /// Starts an endless COPY, and lets it write for a moment.
 fn start_copy(folder: &Path) -> Child {
     let script = format!("SELECT 'ready' AS x; {ENDLESS}; SELECT 'never' AS x");
-    let child = shell(folder, &["-c", &script]).spawn().unwrap();
-    thread::sleep(Duration::from_millis(700));
+    let mut child = shell(folder, &["-c", &script]).spawn().unwrap();
+    wait_until_ready(&mut child);
+    thread::sleep(Duration::from_millis(500));
     child
 }
 
@@ -199,12 +208,14 @@ fn nothing_is_left_of_a_copy_that_a_signal_ended() {
         kill_process(Pid::from_child(&child), signal).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), status, "{signal:?}: {}", text(&output.stderr));
-        assert_eq!(text(&output.stdout), "x\nready\n");
+        assert_eq!(text(&output.stdout), "");
         assert!(names_in(folder.path()).is_empty(), "{signal:?}: {:?}", names_in(folder.path()));
     }
-    // Nothing is running: the shell waits for statements.
+    // Nothing is running: the shell waits for statements. Its input must stay open until it has ended.
     let mut idle = shell(folder.path(), &[]).stdin(Stdio::piped()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(300));
+    let mut input = idle.stdin.take().unwrap();
+    input.write_all(b"SELECT 'ready' AS x;\n").unwrap();
+    wait_until_ready(&mut idle);
     kill_process(Pid::from_child(&idle), Signal::TERM).unwrap();
     assert_eq!(idle.wait().unwrap().code(), Some(143));
 }

@@ -33,17 +33,17 @@ pub(crate) fn places_of(
     let part = &table.files()[file];
     let chunk = part.column(column).and_then(|column| part.file.chunk(group, column).ok());
     let Some(chunk) = &chunk else { return Vec::new() };
-    ranges_of(chunk, rows).map(|range| (file, range)).collect()
+    ranges_of(chunk, std::iter::once(rows)).map(|range| (file, range)).collect()
 }
 
-/// Returns where the dictionary and the pages of some rows of a column chunk are. Without an offset index, pages are
-/// found by reading sequentially: that's all of a chunk that is read as a whole, and unknown in larger ones.
-fn ranges_of(chunk: &ChunkLocation, rows: Range<usize>) -> impl Iterator<Item = Range<u64>> + use<> {
-    let ranges = match &chunk.pages {
-        Some(pages) => [Some(chunk.start..pages[0].offset), Some(PageReader::bytes_of(chunk, rows))],
-        None => [Some(chunk.start..chunk.end).filter(|_| chunk.is_read_whole()), None],
+/// Returns where the dictionary and the pages of some ranges of rows of a column chunk are. Without an offset index,
+/// pages are found by reading sequentially: that's all of a chunk that is read as a whole, and unknown in larger ones.
+fn ranges_of(chunk: &ChunkLocation, rows: impl Iterator<Item = Range<usize>>) -> impl Iterator<Item = Range<u64>> {
+    let (whole, pages) = match &chunk.pages {
+        Some(pages) => (Some(chunk.start..pages[0].offset), Some(rows)),
+        None => (Some(chunk.start..chunk.end).filter(|_| chunk.is_read_whole()), None),
     };
-    ranges.into_iter().flatten()
+    whole.into_iter().chain(pages.into_iter().flatten().map(|rows| PageReader::bytes_of(chunk, rows)))
 }
 
 /// Returns sampled values of a column; `None` if it is nested, or isn't decoded by this crate.
@@ -74,8 +74,8 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
     }
     // All at once, before the first is read: a disk is faster if it knows the next requests.
     for (part, picked) in &parts {
-        let ranges = picked.iter().flat_map(|sampled| ranges_of(&part.chunk, sampled.rows.clone()));
-        ranges.for_each(|range| part.file.advise(range.start, range.end - range.start));
+        ranges_of(&part.chunk, picked.iter().map(|sampled| sampled.rows.clone()))
+            .for_each(|range| part.file.advise(range.start, range.end - range.start));
     }
     let mut reader: Option<ColumnReader> = None;
     for (part, picked) in parts {

@@ -17,6 +17,7 @@
 //! | [`Limits`](Pass::Limits) | pushes limits down, drops sorts | one visit per node |
 //! | [`AggregateEarly`](Pass::AggregateEarly) | aggregates rows before joins | one walk, and down each aggregate's joins |
 //! | [`CompareEarly`](Pass::CompareEarly) | compares texts before the joins that repeat them | one walk |
+//! | [`CommonSubplans`](Pass::CommonSubplans) | computes equal aggregations once | pairs of 32 aggregations |
 //! | [`CommonExpressions`](Pass::CommonExpressions) | computes repeated expressions once | one walk |
 //!
 //! Each can be switched off, so that a test can show that it changes no rows. Unnesting can't, since later passes and
@@ -31,8 +32,8 @@ use godwit_plan::{FunctionRegistry, Plan, ReadSamples};
 
 use crate::rewrite::aggregate_early::Worth;
 use crate::rewrite::{
-    Context, aggregate_early, aggregates, common, compare_early, empty, extremes, filter_shared, limits, prune,
-    push_filters, rename, semi_joins, share, simplify,
+    Context, aggregate_early, aggregates, common_expressions, common_subplans, compare_early, empty, extremes,
+    filter_shared, limits, prune, push_filters, rename, semi_joins, share, simplify,
 };
 use crate::unnest::unnest;
 use crate::{JoinOrder, order_joins};
@@ -68,13 +69,15 @@ pub enum Pass {
     AggregateEarly,
     /// Compares texts before the joins that repeat them.
     CompareEarly,
+    /// Computes equal aggregations once.
+    CommonSubplans,
     /// Computes repeated expressions once.
     CommonExpressions,
 }
 
 impl Pass {
     /// All passes, in the order in which they first run.
-    pub const ALL: [Pass; 15] = [
+    pub const ALL: [Pass; 16] = [
         Pass::Simplify,
         Pass::Share,
         Pass::Rename,
@@ -89,6 +92,7 @@ impl Pass {
         Pass::Limits,
         Pass::AggregateEarly,
         Pass::CompareEarly,
+        Pass::CommonSubplans,
         Pass::CommonExpressions,
     ];
 
@@ -109,6 +113,7 @@ impl Pass {
             Pass::Limits => "limits",
             Pass::AggregateEarly => "aggregate_early",
             Pass::CompareEarly => "compare_early",
+            Pass::CommonSubplans => "common_subplans",
             Pass::CommonExpressions => "common_expressions",
         }
     }
@@ -179,7 +184,7 @@ enum Step {
 }
 
 /// All steps, in order.
-const STEPS: [Step; 20] = [
+const STEPS: [Step; 21] = [
     Step::Pass(Pass::Simplify),
     Step::Pass(Pass::Share),
     Step::Unnest,
@@ -199,6 +204,7 @@ const STEPS: [Step; 20] = [
     Step::Pass(Pass::Prune),
     Step::Pass(Pass::AggregateEarly),
     Step::Pass(Pass::CompareEarly),
+    Step::Pass(Pass::CommonSubplans),
     Step::Pass(Pass::CommonExpressions),
 ];
 
@@ -238,6 +244,7 @@ pub(crate) fn run(
         Pass::Limits => limits::push_limits(plan, context),
         Pass::AggregateEarly => aggregate_early::aggregate_early(plan, context, Worth::default()),
         Pass::CompareEarly => compare_early::compare_early(plan, context),
-        Pass::CommonExpressions => common::share_expressions(plan, context),
+        Pass::CommonSubplans => common_subplans::share_subplans(plan, context),
+        Pass::CommonExpressions => common_expressions::share_expressions(plan, context),
     }
 }

@@ -6,7 +6,7 @@ mod large;
 mod tpch;
 mod volatile;
 
-use godwit_plan::{ExprKind, Node, Plan};
+use godwit_plan::{ExprKind, Node, Plan, SetOperation, SetOperator};
 use godwit_reference::{TestFunctions, agree, evaluate, random_plan, seeds, shrink};
 
 use crate::passes::run;
@@ -111,6 +111,39 @@ fn aggregating_early_wherever_possible_keeps_the_rows() {
         assert_sound("aggregate_early", seed, plan, &rewrite);
     }
     assert!(changed >= 20, "{changed} plans changed");
+}
+
+/// Returns the plan's rows twice: the root with all of its columns, and a copy of it.
+fn twice(mut plan: Plan) -> Option<Plan> {
+    let root = plan.root?;
+    let (copy, renamed) = plan.copy_subtree(root);
+    let (nullable, own) = (plan.nullable_columns(root), plan.outputs(root));
+    let columns: Vec<_> = own.iter().map(|&column| plan.copy_column(column)).collect();
+    for (&column, _) in columns.iter().zip(&own).filter(|(_, own)| nullable.contains(**own)) {
+        plan.make_nullable(column);
+    }
+    let copied = own.iter().map(|column| renamed[column]).collect();
+    for output in &mut plan.output {
+        output.column = columns[own.iter().position(|&column| column == output.column)?];
+    }
+    let inputs = vec![(root, own), (copy, copied)];
+    let both = SetOperation { operator: SetOperator::Union, all: true, columns, inputs };
+    plan.root = Some(plan.add(Node::SetOperation(both)));
+    Some(plan)
+}
+
+/// Random plans hardly ever compute anything twice.
+#[test]
+fn equal_aggregations_of_random_plans_are_shared() {
+    let mut changed = 0;
+    for seed in seeds(1_000) {
+        let Some(plan) = flat_plan(seed).and_then(twice) else { continue };
+        let mut rewritten = plan.clone();
+        one_pass(Pass::CommonSubplans, &mut rewritten).unwrap();
+        changed += usize::from(rewritten.display().contains("repeated aggregation"));
+        assert_sound("common_subplans", seed, plan, &|plan| one_pass(Pass::CommonSubplans, plan));
+    }
+    assert!(changed >= 50, "{changed} plans changed");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Typed expressions.
 
+use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use godwit_common::Span;
@@ -307,6 +308,18 @@ impl Comparison {
     /// True for `IS [NOT] DISTINCT FROM`.
     pub fn is_null_safe(self) -> bool {
         matches!(self, Self::Distinct | Self::NotDistinct)
+    }
+
+    /// Returns true if it is TRUE for values in this order.
+    pub fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal | Self::NotDistinct => order.is_eq(),
+            Self::NotEqual | Self::Distinct => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        }
     }
 
     /// Returns the comparison with its sides swapped.

@@ -43,6 +43,11 @@ pub trait Relation: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// True if the other one has the same rows: both are one version of one table, or the same files.
+    fn is_same(&self, other: &dyn Relation) -> bool {
+        std::ptr::addr_eq(self, other)
+    }
+
     /// For downcasts to the concrete type.
     fn as_any(&self) -> &dyn Any;
 }

@@ -108,12 +108,16 @@ CUT_OFF = "What lies between two moments or decimals is cut off"
 INTERVAL_LISTS = "DISTINCT in `avg` and `sum` of intervals, in lists ordered by them"
 INTERVALS = "Aggregates of intervals besides counts"
 SORT_KEYS = "`icu_sort_key` is a BLOB"
+UNKNOWN_LANGUAGE = "A language that it doesn't know is an error"
+CONSTANTS_ARE_INTEGERS = "A constant without a fraction is an INTEGER"
 
 DISTANCES = "damerau_levenshtein|levenshtein|editdist3|hamming|mismatches|jaccard|jaro.*"
 MOMENTS = "(list_)?(quantile.*|median|stddev|var|sem|skewness|kurtosis|regr|covar|corr|fsum|favg|avg|sum).*"
 
 KNOWN: list[Known] = [
     Known(SORT_KEYS, "icu_sort_key", actual=VALUE),
+    Known(UNKNOWN_LANGUAGE, "icu_sort_key", call="klingon", actual=ERROR),
+    Known(CONSTANTS_ARE_INTEGERS, "add|subtract|multiply", call=r"U?(TINYINT|SMALLINT)", actual=VALUE, expected="Overflow in"),
     Known(MORE_TYPES, r".*", actual=VALUE, expected=REFUSED),
     Known(NO_CASTS, r".*", actual=r"error: (no function \S+ takes|there is no cast|.* and .* have no common type|.* is not an? |.*there is no \S+ [-+*/])", wrong=True),
     Known(CHARACTERS, DISTANCES, call=r"[^\x00-\x7f]"),

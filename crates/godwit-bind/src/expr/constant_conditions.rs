@@ -1,6 +1,6 @@
 //! Conditions over constants, which are known before the query runs.
 
-use godwit_plan::{Comparison as C, Expr, ExprKind as Part, Match};
+use godwit_plan::{Expr, ExprKind as Part, Match};
 use godwit_types::{Value, compare_values};
 use regex::{Regex, RegexBuilder};
 
@@ -17,21 +17,9 @@ pub(super) fn truth(condition: &Expr) -> Option<Option<bool>> {
         Part::Compare(comparison, left, right) => {
             let (a, b) = (left.as_literal()?, right.as_literal()?);
             if a.is_null() || b.is_null() {
-                return matches!(
-                    comparison,
-                    C::Equal | C::NotEqual | C::Less | C::LessOrEqual | C::Greater | C::GreaterOrEqual
-                )
-                .then_some(None);
+                return (!comparison.is_null_safe()).then_some(None);
             }
-            let order = compare_values(a, b, &left.ty);
-            Some(match comparison {
-                C::Equal | C::NotDistinct => order.is_eq(),
-                C::NotEqual | C::Distinct => order.is_ne(),
-                C::Less => order.is_lt(),
-                C::LessOrEqual => order.is_le(),
-                C::Greater => order.is_gt(),
-                C::GreaterOrEqual => order.is_ge(),
-            })
+            Some(comparison.holds(compare_values(a, b, &left.ty)))
         }
         Part::InList(value, values) => {
             let wanted = value.as_literal()?;

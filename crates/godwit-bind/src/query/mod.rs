@@ -3,8 +3,9 @@
 //! ```text
 //! body.rs           WITH, set operations, ORDER BY and LIMIT around a SELECT
 //! select.rs         the clauses of a SELECT in the order of their evaluation
-//! from.rs, join.rs  tables, views, files, functions; joins and their merged columns
-//! record_function.rs  functions of JSON in FROM with columns that the statement defines
+//! from.rs, join.rs  tables, views, files; joins and their merged columns
+//! table_function.rs, record_function.rs
+//!                   functions in FROM; those of JSON whose columns the statement defines
 //! group.rs          GROUP BY, grouping sets, what is allowed above an aggregation
 //! items.rs          *, names of results
 //! columns.rs        COLUMNS

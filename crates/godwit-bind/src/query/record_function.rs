@@ -30,11 +30,11 @@ impl Binder {
     pub(super) fn record_table(
         &mut self,
         call: &ast::Call,
+        name: &str,
         with_ordinality: bool,
         alias: Option<&ast::TableAlias>,
         outer: &Scope<'_>,
     ) -> Result<Source> {
-        let name = call.name.last().text.to_lowercase();
         let refused = |message: String| {
             let error = Error::user(message).with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span);
             Err(error.with_hint(format!("write FROM {name}(...) AS t(a INTEGER, b VARCHAR)")))
@@ -56,7 +56,7 @@ impl Binder {
             types.push(self.data_type(written)?);
         }
         let document = self.coerce(document, &SqlType::Json, CastContext::Explicit)?;
-        let (node, object) = self.objects(document, makes_one_record(&name))?;
+        let (node, object) = self.objects(document, makes_one_record(name))?;
         let own = alias.name.text.clone();
         let (mut columns, mut values) = (Vec::new(), Vec::new());
         for (column, ty) in alias.columns.iter().zip(types) {

@@ -32,7 +32,7 @@ impl Binder {
     ) -> Result<Source> {
         let name = call.name.last().text.to_lowercase();
         if makes_records(&name) {
-            return self.record_table(call, with_ordinality, alias, outer);
+            return self.record_table(call, &name, with_ordinality, alias, outer);
         }
         let source = if name == "unnest" {
             let lists = self.arguments(call, outer)?;

@@ -83,19 +83,7 @@ pub(crate) fn compare(comparison: Comparison, a: &Value, b: &Value, ty: &SqlType
             None => return Some(Value::Null),
         },
     };
-    Some(Value::Boolean(holds(comparison, order)))
-}
-
-/// Returns true if the comparison is TRUE for values in this order.
-pub(crate) fn holds(comparison: Comparison, order: Ordering) -> bool {
-    match comparison {
-        Comparison::Equal | Comparison::NotDistinct => order.is_eq(),
-        Comparison::NotEqual | Comparison::Distinct => order.is_ne(),
-        Comparison::Less => order.is_lt(),
-        Comparison::LessOrEqual => order.is_le(),
-        Comparison::Greater => order.is_gt(),
-        Comparison::GreaterOrEqual => order.is_ge(),
-    }
+    Some(Value::Boolean(comparison.holds(order)))
 }
 
 /// Returns true if a cast depends on the session's time zone.

@@ -9,7 +9,8 @@
 
 pub(crate) mod aggregate_early;
 pub(crate) mod aggregates;
-pub(crate) mod common;
+pub(crate) mod common_expressions;
+pub(crate) mod common_subplans;
 pub(crate) mod compare_early;
 pub(crate) mod empty;
 pub(crate) mod extremes;

@@ -130,17 +130,17 @@ struct Digits<'t> {
 }
 
 impl<'t> Digits<'t> {
-    /// Returns the digits of a JSON number; `None` if its exponent has more than 18.
+    /// Returns the digits of a JSON number; `None` if its power of ten is beyond 64 bits.
     fn of(number: &'t str) -> Option<Self> {
         let unsigned = number.trim_start_matches('-');
         let (digits, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
-        let exponent: i64 = if exponent.len() <= 19 { exponent.parse().ok()? } else { return None };
+        let exponent: i64 = exponent.parse().ok()?;
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
         let first = if whole.is_empty() { fraction.len() - fraction.trim_start_matches('0').len() } else { 0 };
         let place = i64::try_from(whole.len()).ok()? - i64::try_from(first).ok()?;
         let is_zero = whole.is_empty() && fraction.is_empty();
-        let power = if is_zero { 0 } else { exponent + place };
+        let power = if is_zero { 0 } else { exponent.checked_add(place)? };
         Some(Self { is_negative: number.len() > unsigned.len() && !is_zero, whole, fraction, power })
     }
 
@@ -379,6 +379,7 @@ mod tests {
         let different = [("1", "-1"), ("1", "10"), ("1.01", "1.1"), ("1e2", "1e3"), ("0.1", "0.01"), ("101", "11")];
         assert!(!different.iter().any(|(one, other)| equal(one, other)));
         assert!(!equal("1e99999999999999999999", "1e99999999999999999998"));
+        assert!(!equal("1e9223372036854775807", "10e9223372036854775806"));
     }
 
     #[test]

@@ -24,25 +24,24 @@ pub(crate) fn read(version: &TableVersion, column: usize, memory: &BufferManager
     let groups = &version.main().groups;
     let delta: Vec<_> = version.delta().chunks().iter().map(|delta| &delta.chunk).collect();
     let parts = groups.iter().map(|group| group.rows as usize).chain(delta.iter().map(|chunk| chunk.len()));
-    let sample = pick_sample(&parts.collect::<Vec<_>>());
-    for sampled in &sample {
-        if let Some(group) = groups.get(sampled.part) {
-            // All at once: one after the other, a device is waited for as often as there are windows.
-            let rows = live_rows(version, sampled.part as Place, 0, sampled);
-            windows_of(group, &rows).for_each(|(window, _)| group.segments[column].read_ahead_rows(&window));
+    let live = pick_sample(&parts.collect::<Vec<_>>()).into_iter().map(|sampled| {
+        let part = sampled.part;
+        match part.checked_sub(groups.len()) {
+            None => (part, live_rows(version, part as Place, 0, &sampled)),
+            Some(at) => (part, live_rows(version, DELTA, delta[..at].iter().map(|chunk| chunk.len()).sum(), &sampled)),
         }
+    });
+    let live: Vec<(usize, Vec<u32>)> = live.collect();
+    // All at once: one after the other, a device is waited for as often as there are windows.
+    for (group, rows) in live.iter().filter_map(|(part, rows)| Some((groups.get(*part)?, rows))) {
+        windows_of(group, rows).for_each(|(window, _)| group.segments[column].read_ahead_rows(&window));
     }
     let mut pieces = Vec::new();
-    for sampled in sample {
-        match sampled.part.checked_sub(groups.len()) {
-            None => {
-                let rows = live_rows(version, sampled.part as Place, 0, &sampled);
-                read_group(version, &mut reader, &groups[sampled.part], &rows, memory, &mut pieces)?;
-            }
+    for (part, rows) in &live {
+        match part.checked_sub(groups.len()) {
+            None => read_group(version, &mut reader, &groups[*part], rows, memory, &mut pieces)?,
             Some(at) => {
-                let first = delta[..at].iter().map(|chunk| chunk.len()).sum();
-                let rows = live_rows(version, DELTA, first, &sampled);
-                let kept = delta[at].dense(column).take(&rows);
+                let kept = delta[at].dense(column).take(rows);
                 pieces.extend(sampled_values(&[version.delta().strings(column, &kept)]));
             }
         }

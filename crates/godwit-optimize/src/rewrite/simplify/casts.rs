@@ -101,7 +101,7 @@ fn beyond(comparison: Comparison, input: &Expr, value: &Value) -> Option<Expr> {
         () if value < least => Ordering::Greater,
         () => return None,
     };
-    let holds = super::super::fold::holds(comparison, order);
+    let holds = comparison.holds(order);
     Some(if comparison.is_null_safe() { Expr::boolean(holds) } else { constant_unless_null(input, holds) })
 }
 

@@ -46,7 +46,7 @@ pub(super) fn compare_with_itself(expr: &Expr) -> Option<Expr> {
     if a != b || a.is_volatile() || a.has_subquery() || a.as_literal().is_some() {
         return None;
     }
-    let same = super::super::fold::holds(comparison, std::cmp::Ordering::Equal);
+    let same = comparison.holds(std::cmp::Ordering::Equal);
     Some(if comparison.is_null_safe() { Expr::boolean(same) } else { constant_unless_null(a, same) })
 }
 

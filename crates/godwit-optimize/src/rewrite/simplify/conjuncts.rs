@@ -10,7 +10,6 @@ use std::collections::{HashMap, HashSet};
 use godwit_plan::{Comparison, Expr, ExprKind, ValueRange};
 use godwit_types::{SqlType, Value, compare_values};
 
-use super::super::fold::holds;
 use crate::properties::Ranges;
 
 /// Removes conjuncts that others imply; returns FALSE alone if they contradict each other.
@@ -106,7 +105,7 @@ impl Bounds<'_> {
         let high = self.tightest([Comparison::Less, Comparison::LessOrEqual], Ordering::Less, ty);
         let is_inside = |value: &Value| {
             let bounds = low.iter().chain(&high);
-            bounds.into_iter().all(|(_, comparison, bound)| holds(*comparison, compare_values(value, bound, ty)))
+            bounds.into_iter().all(|(_, comparison, bound)| comparison.holds(compare_values(value, bound, ty)))
         };
         let others: Vec<Sorted<'_>> =
             self.tests.iter().filter(|(position, _)| *position != at).filter_map(|(_, test)| test.sorted(ty)).collect();
@@ -247,7 +246,7 @@ fn decide(comparison: Comparison, constant: &Value, range: ValueRange) -> Option
         Value::Time(ticks) | Value::Timestamp(ticks) => i128::from(ticks),
         _ => return None,
     };
-    let (least, greatest) = (holds(comparison, range.min.cmp(&constant)), holds(comparison, range.max.cmp(&constant)));
+    let (least, greatest) = (comparison.holds(range.min.cmp(&constant)), comparison.holds(range.max.cmp(&constant)));
     let is_monotone = !matches!(comparison, Comparison::Equal | Comparison::NotEqual);
     let is_outside = constant < range.min || constant > range.max;
     (least == greatest && (is_monotone || is_outside)).then_some(least)

@@ -5,6 +5,7 @@ mod columns;
 mod conditions;
 mod large;
 mod rows;
+mod subplans;
 
 use std::sync::Arc;
 
@@ -39,6 +40,10 @@ impl Build {
 
     fn scan(&mut self, table: MemoryTable) -> (NodeId, Vec<Expr>) {
         let relation: Arc<dyn godwit_plan::Relation> = Arc::new(table);
+        self.scan_of(&relation)
+    }
+
+    fn scan_of(&mut self, relation: &Arc<dyn godwit_plan::Relation>) -> (NodeId, Vec<Expr>) {
         let columns: Vec<(ColumnId, usize)> = relation
             .columns()
             .iter()
@@ -46,7 +51,7 @@ impl Build {
             .map(|(at, column)| (self.plan.add_column(column.name.clone(), column.ty.clone(), column.nullable), at))
             .collect();
         let exprs = columns.iter().map(|&(id, _)| self.column(id)).collect();
-        let scan = Scan { relation, columns, filters: Vec::new(), rows_enough: None };
+        let scan = Scan { relation: relation.clone(), columns, filters: Vec::new(), rows_enough: None };
         (self.plan.add(Node::Scan(scan)), exprs)
     }
 
