@@ -21,7 +21,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use godwit_common::Result;
 use godwit_plan::{
     Aggregate, AggregateCall, ColumnId, Expr, Join, JoinKind, Node, NodeId, Plan, Project, Scan, SetOperation,
-    SharedPlan, SortKey, Use,
+    SharedPlan, Use,
 };
 
 use super::{Context, with_inputs};

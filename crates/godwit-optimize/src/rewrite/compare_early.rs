@@ -24,7 +24,7 @@ use godwit_common::Result;
 use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Join, Match, Node, NodeId, Plan};
 use godwit_types::SqlType;
 
-use super::common::with_names;
+use super::common_expressions::with_names;
 use super::{Context, bottom_up, extend, passes_on, with_inputs};
 use crate::estimate::Estimates;
 

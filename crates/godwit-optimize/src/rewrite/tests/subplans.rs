@@ -31,14 +31,14 @@ fn equal_aggregations_are_computed_once() {
     assert_plan(
         &after(&beside_the_greatest(30, 30, [&table, &table]), &[Pass::CommonSubplans]),
         "
-        s0 repeated aggregation:
-          Aggregate by item; sum := sum(price)
+        shared 0 repeated aggregation:
+          Aggregate by [item] sum := sum(price)
             Filter (price < 30)
               Scan sales (item, price)
         Join Left on (sum < max)
-          Use s0 (item := , sum := )
-          Aggregate max := max(sum)
-            Use s0 (item := , sum := )
+          Use shared 0 (item := , sum := )
+          Aggregate by [] max := max(sum)
+            Use shared 0 (item := , sum := )
         ",
     );
 }
@@ -72,7 +72,8 @@ fn nulls_of_outer_joins_are_known_above_uses() {
     let mut joined = || {
         let ((left, a), (right, b)) = (build.scan_of(&t), build.scan_of(&u));
         let join = build.join(JoinKind::Left, left, right, vec![less(&plus(&a[1], &integer(38)), &b[1])]);
-        let (root, _) = build.aggregate(join, &[&b[0]], &[]);
+        let key = Expr { nullable: true, ..b[0].clone() };
+        let (root, _) = build.aggregate(join, &[&key], &[]);
         (root, vec![b[0].clone()])
     };
     let inputs = vec![joined(), joined()];
