@@ -11,35 +11,46 @@
 //! Statements say the same thing twice where one part needs rows and another what they are on average; so do copies of
 //! a common table expression that were made for what they might have become. This pass runs when all others have
 //! made of both what they can: subplans that still are the same, but for the ids of their columns, are turned into a
-//! shared plan. Only aggregations are worth it: they read much and return little, so keeping their rows is cheap.
+//! shared plan. Only aggregations are worth it: they read much and return little, so keeping their rows is cheap. Where
+//! joins above them need few of their groups, they aren't: when the query runs, a filter of the build side's keys passes
+//! through GROUP BY, but not into a shared plan.
 //!
-//! Bound: the first [`AGGREGATIONS_MAX`] aggregations of the main tree are compared in pairs; a comparison ends at the
-//! first difference, and visits each node once.
+//! Bound: the first [`AGGREGATIONS_MAX`] aggregations of the main tree and its subqueries are compared in pairs; a
+//! comparison ends at the first difference, and visits each node once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use godwit_common::Result;
 use godwit_plan::{
-    Aggregate, AggregateCall, ColumnId, Expr, Join, JoinKind, Node, NodeId, Plan, Project, Scan, SetOperation,
-    SharedPlan, Use,
+    Aggregate, AggregateCall, ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, Plan, Project, Scan,
+    SetOperation, SharedPlan, Use,
 };
 
-use super::{Context, with_inputs};
+use super::{Context, subquery_plans, with_below};
+use crate::estimate::{Estimates, Matches};
 use crate::properties::effects::is_volatile_node;
 
 /// Maximum number of aggregations that are compared.
 const AGGREGATIONS_MAX: usize = 32;
 
-/// Replaces equal aggregations of the main tree by uses of a shared plan.
+/// Minimum of the sum of the shares of their groups that equal aggregations need: keeping all groups and reading them
+/// again isn't free.
+const NEEDED_MIN: f64 = 1.2;
+
+/// Replaces equal aggregations of the main tree and its subqueries by uses of a shared plan.
 pub(crate) fn share_subplans(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let Some(root) = plan.root else { return Ok(()) };
+    let mut equal = equal_aggregations(plan, root, context.check)?;
+    if !equal.is_empty() {
+        let shares = needed_shares(plan, root, &Estimates::new(plan, None));
+        equal.retain(|equal| equal.members.iter().map(|(id, _)| shares[id]).sum::<f64>() >= NEEDED_MIN);
+    }
     let mut uses = HashMap::new();
-    for equal in equal_aggregations(plan, root, context.check)? {
-        let shared = equal.first;
-        let (root, renamed) = plan.copy_subtree(shared);
-        let nullable = plan.nullable_columns(root);
+    for equal in equal {
+        let (copy, renamed) = plan.copy_subtree(equal.first);
+        let nullable = plan.nullable_columns(copy);
         let name = "repeated aggregation".to_owned();
-        let shared = plan.add_shared(SharedPlan { name, root, materialized: None });
+        let shared = plan.add_shared(SharedPlan { name, root: copy, materialized: None });
         for (id, firsts) in equal.members {
             let inner_of = |own: &ColumnId| renamed[firsts.get(own).unwrap_or(own)];
             let columns: Vec<_> = plan.outputs(id).into_iter().map(|own| (own, inner_of(&own))).collect();
@@ -59,7 +70,7 @@ pub(crate) fn share_subplans(plan: &mut Plan, context: &mut Context<'_>) -> Resu
 fn with_uses(plan: &mut Plan, id: NodeId, uses: &HashMap<NodeId, NodeId>) -> Result<NodeId> {
     match uses.get(&id) {
         Some(&used) => Ok(used),
-        None => with_inputs(plan, id, &mut |plan, input| with_uses(plan, input, uses)),
+        None => with_below(plan, id, &mut |plan, input| with_uses(plan, input, uses)),
     }
 }
 
@@ -90,20 +101,65 @@ fn equal_aggregations(plan: &Plan, root: NodeId, check: &dyn Fn() -> Result<()>)
     Ok(found)
 }
 
-/// Returns the aggregations of a tree, outer ones before those inside them; without those of recursions, which are
-/// computed in rounds.
+/// Returns the aggregations of a tree and its subqueries, outer ones before those inside them; without those of
+/// recursions, which are computed in rounds.
 fn aggregations(plan: &Plan, root: NodeId) -> Vec<NodeId> {
     let mut found = Vec::new();
+    let mut seen = HashSet::new();
     let mut open = vec![root];
     while let Some(id) = open.pop() {
         match plan.node(id) {
+            // Copies of an expression have one subquery.
+            _ if !seen.insert(id) => continue,
             Node::Aggregate(_) => found.push(id),
             Node::Recursive(_) => continue,
             _ => {}
         }
+        open.extend(subquery_plans(plan.node(id)));
         open.extend(plan.node(id).inputs().into_iter().rev());
     }
     found
+}
+
+/// Returns for each aggregation the share of its groups that the joins above it need.
+fn needed_shares(plan: &Plan, root: NodeId, estimates: &Estimates) -> HashMap<NodeId, f64> {
+    let mut shares = HashMap::new();
+    // With the filters that reach each node: a column, and the share of its rows that pass.
+    let mut open: Vec<(NodeId, Vec<(ColumnId, f64)>)> = vec![(root, Vec::new())];
+    while let Some((id, filters)) = open.pop() {
+        let node = plan.node(id);
+        open.extend(subquery_plans(node).into_iter().map(|subquery| (subquery, Vec::new())));
+        let mut filters_of_left = filters.clone();
+        match node {
+            Node::Aggregate(aggregate) => {
+                let is_key = |column| aggregate.keys.iter().any(|&(key, _)| key == column);
+                let passing = filters.iter().filter(|&&(column, _)| is_key(column)).map(|&(_, share)| share);
+                shares.insert(id, passing.fold(1.0, f64::min));
+            }
+            Node::Join(join) => filters_of_left.extend(filters_of_build_side(plan, join, estimates)),
+            _ => {}
+        }
+        let mut filters = std::iter::once(filters_of_left).chain(std::iter::repeat(filters));
+        open.extend(node.inputs().into_iter().map(|input| (input, filters.next().unwrap_or_default())));
+    }
+    shares
+}
+
+/// Returns the columns of the probe side by which a join drops rows without a match, and the share of rows that it
+/// keeps.
+fn filters_of_build_side(plan: &Plan, join: &Join, estimates: &Estimates) -> Vec<(ColumnId, f64)> {
+    if !matches!(join.kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Right | JoinKind::RightSemi) {
+        return Vec::new();
+    }
+    let (left, right) = (estimates.of(plan, join.left), estimates.of(plan, join.right));
+    let of_condition = |condition: &Expr| {
+        let ExprKind::Compare(Comparison::Equal, one, other) = &condition.kind else { return None };
+        let columns = [one.as_column()?, other.as_column()?];
+        let own = columns.into_iter().find(|&column| left.column(column).is_some())?;
+        let matches = Matches::new(&left, &right, std::slice::from_ref(condition));
+        Some((own, matches.left_share(right.rows)))
+    };
+    join.conditions.iter().filter_map(of_condition).collect()
 }
 
 /// Returns for each column that the second subtree makes the one in its place in the first, if both are the same

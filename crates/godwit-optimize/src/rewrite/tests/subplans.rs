@@ -1,5 +1,7 @@
 //! Equal aggregations.
 
+use godwit_plan::{Subquery, SubqueryKind};
+
 use super::*;
 
 /// `sum(price)` by item of a table's rows below a price, as a statement says it: with columns of its own.
@@ -82,4 +84,45 @@ fn nulls_of_outer_joins_are_known_above_uses() {
     assert!(after(&plan, &[Pass::CommonSubplans]).contains("Use"));
     let shared = rewritten(&plan, &[Pass::CommonSubplans]);
     assert!(inputs.iter().all(|(_, columns)| shared.column(id_of(&columns[0])).nullable));
+}
+
+#[test]
+fn subqueries_that_say_the_same_are_computed_once() {
+    let table = sales();
+    let mut build = Build::default();
+    let (items, columns) = build.scan_of(&table);
+    let mut greatest = || {
+        let (revenues, more) = revenue(&mut build, &table, 30);
+        let (plan, max) = build.aggregate(revenues, &[], &[("max", vec![more[1].clone()])]);
+        let subquery = Subquery { kind: SubqueryKind::Scalar, plan, columns: vec![id_of(&max[0])] };
+        Expr::new(ExprKind::Subquery(Box::new(subquery)), max[0].ty.clone(), true)
+    };
+    let (first, second) = (greatest(), greatest());
+    let (root, made) = build.project(items, &[&columns[0]], &[("x", first), ("y", second)]);
+    let plan = build.finish(root, &[&columns[0], &made[1], &made[2]]);
+    let text = after(&plan, &[Pass::CommonSubplans]);
+    assert_eq!((text.matches("Use").count(), text.matches("Scan sales").count()), (2, 2), "{text}");
+}
+
+/// A filter of the build side's keys passes through GROUP BY, but not into a shared plan.
+#[test]
+fn aggregations_of_which_joins_need_little_are_left_alone() {
+    let shared = |needed: i128| {
+        let row = |at: i128| vec![Value::Integer(at % 50), Value::Integer(at % 7)];
+        let sales: Arc<dyn godwit_plan::Relation> =
+            Arc::new(MemoryTable::new("sales", &typed(&["item", "price"]), (0..200).map(row).collect()));
+        let mut build = Build::default();
+        let mut joined = || {
+            let rows = (0..needed).map(|at| vec![Value::Integer(at)]).collect();
+            let (items, keys) = build.scan(MemoryTable::new("items", &typed(&["id"]), rows));
+            let (revenues, columns) = revenue(&mut build, &sales, 5);
+            let join = build.join(JoinKind::Inner, revenues, items, vec![equal(&columns[0], &keys[0])]);
+            (join, vec![columns[0].clone()])
+        };
+        let inputs = vec![joined(), joined()];
+        let (root, columns) = build.union_all(inputs);
+        let plan = build.finish(root, &[&columns[0]]);
+        after(&plan, &[Pass::CommonSubplans]).contains("Use")
+    };
+    assert_eq!([200, 50, 20, 1].map(shared), [true, true, false, false]);
 }
